@@ -1,0 +1,185 @@
+package settings_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/settings"
+)
+
+// stored is one file of the corpus: what Grafana hands over, and the messages it must give.
+type stored struct {
+	JSONData       json.RawMessage   `json:"jsonData"`
+	RawJSONData    string            `json:"rawJsonData"` // where it is not valid JSON
+	SecureJSONData map[string]string `json:"secureJsonData"`
+	Errors         []string          `json:"errors"`
+}
+
+func read(t *testing.T, path string) (stored, json.RawMessage) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s stored
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if s.RawJSONData != "" {
+		return s, json.RawMessage(s.RawJSONData)
+	}
+	return s, s.JSONData
+}
+
+// Every rejected file gives exactly the messages written beside it, and none of them shows a secret.
+func TestParseRejects(t *testing.T) {
+	files, err := filepath.Glob("testdata/bad/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			want, jsonData := read(t, file)
+			_, err := settings.Parse(jsonData, want.SecureJSONData)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if diff := cmp.Diff(strings.Join(want.Errors, "\n"), err.Error()); diff != "" {
+				t.Errorf("messages (-want +got):\n%s", diff)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Error("the message shows a secret")
+			}
+		})
+	}
+}
+
+func TestParseAccepts(t *testing.T) {
+	want := map[string]settings.Settings{
+		"minimal": {
+			ScrapeInterval: 15 * time.Second,
+			Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{
+				{ID: "north-a", URL: "http://127.0.0.1:9090", Timeout: 30 * time.Second, Auth: settings.Auth{Method: "none"}},
+			}}},
+			Agents: settings.Agents{Discovery: "prometheus", Scheme: "http", Auth: settings.Auth{Method: "none"}},
+		},
+		"full": {
+			ScrapeInterval: 30 * time.Second,
+			NoticeLevel:    gpu.Warning,
+			Clusters: []settings.Cluster{
+				{Name: "north", Endpoints: []settings.Endpoint{
+					{
+						ID: "north-a", URL: "https://prom.example.com/prometheus", Timeout: 10 * time.Second, ReplicaLabel: "replica",
+						Auth: settings.Auth{Method: "basic", User: "grafana", Secret: settings.NewSecret("pw-1")},
+						TLS:  settings.TLS{ServerName: "prom.internal", CACert: "PEM"},
+					},
+					{
+						ID: "north-b", URL: "http://127.0.0.1:9091", Timeout: 30 * time.Second,
+						Auth: settings.Auth{Method: "bearer", Secret: settings.NewSecret("tok-2")}, TLS: settings.TLS{SkipVerify: true},
+					},
+				}},
+				{Name: "south", Endpoints: []settings.Endpoint{
+					{ID: "south", URL: "http://[::1]:9090", Timeout: 30 * time.Second, Auth: settings.Auth{Method: "none"}},
+				}},
+			},
+			Agents: settings.Agents{
+				Discovery: "prometheus", Scheme: "https", Allow: []string{"*.gpu.example.com", "10.0.0.0/8", "127.0.0.1"},
+				Auth: settings.Auth{Method: "bearer", Secret: settings.NewSecret("tok-3")},
+				TLS:  settings.TLS{ServerName: "agent", CACert: "PEM"},
+			},
+		},
+		"agents_only": {
+			ScrapeInterval: 15 * time.Second,
+			Agents: settings.Agents{
+				Discovery: "static", Scheme: "http", Allow: []string{"node-1"}, Auth: settings.Auth{Method: "none"},
+				Static: []settings.StaticAgent{
+					{Cluster: "north", Address: "node-1:9847"}, {Cluster: "north", Address: "10.1.2.3:9000"},
+					{Cluster: "north", Address: "[fe80::1]:9847"}, {Address: "[::1]:9847"},
+				},
+			},
+		},
+		"misspelt_keys": {
+			ScrapeInterval: 15 * time.Second,
+			Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{
+				{ID: "north-a", URL: "http://127.0.0.1:9090", Timeout: 30 * time.Second, Auth: settings.Auth{Method: "none"}},
+			}}},
+			Agents: settings.Agents{Discovery: "prometheus", Scheme: "http", Auth: settings.Auth{Method: "none"}},
+			Unknown: []string{
+				"agents.allowed", "clusters[0].endpoints[0].timout", "secureJsonData.agents_pasword", "secureJsonData.endpoint_north-b_token",
+			},
+		},
+	}
+	secret := cmp.Comparer(func(a, b settings.Secret) bool { return a.Reveal() == b.Reveal() })
+	certificate := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".CACert" },
+		cmp.Comparer(func(a, b string) bool { return (a == "") == (b == "") }))
+	for name, expected := range want {
+		t.Run(name, func(t *testing.T) {
+			in, jsonData := read(t, filepath.Join("testdata/good", name+".json"))
+			got, err := settings.Parse(jsonData, in.SecureJSONData)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(expected, got, secret, certificate, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// However settings are printed, no secret comes out.
+func TestSecretsStayHidden(t *testing.T) {
+	in, jsonData := read(t, "testdata/good/full.json")
+	got, err := settings.Parse(jsonData, in.SecureJSONData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := string(asJSON)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		printed += fmt.Sprintf(verb, got)
+	}
+	for _, secret := range []string{"pw-1", "tok-2", "tok-3", fmt.Sprintf("%x", "pw-1")} {
+		if strings.Contains(printed, secret) {
+			t.Errorf("%q shows", secret)
+		}
+	}
+}
+
+// Whatever is stored, parsing ends with settings or with a message, never with a panic.
+func FuzzParse(f *testing.F) {
+	for _, dir := range []string{"good", "bad"} {
+		files, err := filepath.Glob("testdata/" + dir + "/*.json")
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			var s stored
+			if err := json.Unmarshal(raw, &s); err != nil {
+				f.Fatal(err)
+			}
+			f.Add([]byte(s.JSONData), "endpoint_a_token")
+		}
+	}
+	f.Fuzz(func(t *testing.T, jsonData []byte, key string) {
+		_, err := settings.Parse(jsonData, map[string]string{key: "hunter2"})
+		if err != nil && strings.Contains(err.Error(), "hunter2") && !strings.Contains(string(jsonData), "hunter2") {
+			t.Errorf("the message shows a secret: %v", err)
+		}
+	})
+}
