@@ -11,7 +11,7 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        (unknown)
-// source: agent.proto
+// source: pkg/wire/agent.proto
 
 package wire
 
@@ -70,11 +70,11 @@ func (x ReadingState) String() string {
 }
 
 func (ReadingState) Descriptor() protoreflect.EnumDescriptor {
-	return file_agent_proto_enumTypes[0].Descriptor()
+	return file_pkg_wire_agent_proto_enumTypes[0].Descriptor()
 }
 
 func (ReadingState) Type() protoreflect.EnumType {
-	return &file_agent_proto_enumTypes[0]
+	return &file_pkg_wire_agent_proto_enumTypes[0]
 }
 
 func (x ReadingState) Number() protoreflect.EnumNumber {
@@ -83,7 +83,7 @@ func (x ReadingState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ReadingState.Descriptor instead.
 func (ReadingState) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{0}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{0}
 }
 
 // Request opens or changes a subscription. It may be sent again at any time.
@@ -103,7 +103,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_pkg_wire_agent_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -115,7 +115,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_pkg_wire_agent_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -128,7 +128,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{0}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Request) GetResumeEpoch() string {
@@ -174,7 +174,7 @@ type Message struct {
 
 func (x *Message) Reset() {
 	*x = Message{}
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_pkg_wire_agent_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -186,7 +186,7 @@ func (x *Message) String() string {
 func (*Message) ProtoMessage() {}
 
 func (x *Message) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_pkg_wire_agent_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -199,7 +199,7 @@ func (x *Message) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Message.ProtoReflect.Descriptor instead.
 func (*Message) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{1}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Message) GetBody() isMessage_Body {
@@ -283,7 +283,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_pkg_wire_agent_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -295,7 +295,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_pkg_wire_agent_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -308,7 +308,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{2}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Schema) GetSchemaVersion() uint32 {
@@ -407,7 +407,7 @@ type Device struct {
 
 func (x *Device) Reset() {
 	*x = Device{}
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_pkg_wire_agent_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -419,7 +419,7 @@ func (x *Device) String() string {
 func (*Device) ProtoMessage() {}
 
 func (x *Device) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_pkg_wire_agent_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -432,7 +432,7 @@ func (x *Device) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Device.ProtoReflect.Descriptor instead.
 func (*Device) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{3}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Device) GetUuid() string {
@@ -513,7 +513,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_pkg_wire_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -525,7 +525,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_pkg_wire_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +538,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{4}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Column) GetDevice() uint32 {
@@ -579,7 +579,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_pkg_wire_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +591,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_pkg_wire_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +604,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{5}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Batch) GetTicks() []*Tick {
@@ -636,7 +636,7 @@ type Tick struct {
 
 func (x *Tick) Reset() {
 	*x = Tick{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_pkg_wire_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -648,7 +648,7 @@ func (x *Tick) String() string {
 func (*Tick) ProtoMessage() {}
 
 func (x *Tick) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_pkg_wire_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -661,7 +661,7 @@ func (x *Tick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tick.ProtoReflect.Descriptor instead.
 func (*Tick) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Tick) GetSeq() uint64 {
@@ -725,7 +725,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_pkg_wire_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -737,7 +737,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_pkg_wire_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -750,7 +750,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Heartbeat) GetClockUnixMs() int64 {
@@ -767,11 +767,11 @@ func (x *Heartbeat) GetSeq() uint64 {
 	return 0
 }
 
-var File_agent_proto protoreflect.FileDescriptor
+var File_pkg_wire_agent_proto protoreflect.FileDescriptor
 
-const file_agent_proto_rawDesc = "" +
+const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\n" +
-	"\vagent.proto\x12\x12warpwatch.agent.v1\"\x88\x01\n" +
+	"\x14pkg/wire/agent.proto\x12\x12warpwatch.agent.v1\"\x88\x01\n" +
 	"\aRequest\x12!\n" +
 	"\fresume_epoch\x18\x01 \x01(\tR\vresumeEpoch\x12!\n" +
 	"\fresume_after\x18\x02 \x01(\x04R\vresumeAfter\x12\x1f\n" +
@@ -840,20 +840,20 @@ const file_agent_proto_rawDesc = "" +
 	"\x04LOST\x10\x04B.Z,github.com/warpwatch/warpwatch/pkg/wire;wireb\x06proto3"
 
 var (
-	file_agent_proto_rawDescOnce sync.Once
-	file_agent_proto_rawDescData []byte
+	file_pkg_wire_agent_proto_rawDescOnce sync.Once
+	file_pkg_wire_agent_proto_rawDescData []byte
 )
 
-func file_agent_proto_rawDescGZIP() []byte {
-	file_agent_proto_rawDescOnce.Do(func() {
-		file_agent_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)))
+func file_pkg_wire_agent_proto_rawDescGZIP() []byte {
+	file_pkg_wire_agent_proto_rawDescOnce.Do(func() {
+		file_pkg_wire_agent_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_pkg_wire_agent_proto_rawDesc), len(file_pkg_wire_agent_proto_rawDesc)))
 	})
-	return file_agent_proto_rawDescData
+	return file_pkg_wire_agent_proto_rawDescData
 }
 
-var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
-var file_agent_proto_goTypes = []any{
+var file_pkg_wire_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_pkg_wire_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_pkg_wire_agent_proto_goTypes = []any{
 	(ReadingState)(0), // 0: warpwatch.agent.v1.ReadingState
 	(*Request)(nil),   // 1: warpwatch.agent.v1.Request
 	(*Message)(nil),   // 2: warpwatch.agent.v1.Message
@@ -864,7 +864,7 @@ var file_agent_proto_goTypes = []any{
 	(*Tick)(nil),      // 7: warpwatch.agent.v1.Tick
 	(*Heartbeat)(nil), // 8: warpwatch.agent.v1.Heartbeat
 }
-var file_agent_proto_depIdxs = []int32{
+var file_pkg_wire_agent_proto_depIdxs = []int32{
 	3, // 0: warpwatch.agent.v1.Message.schema:type_name -> warpwatch.agent.v1.Schema
 	6, // 1: warpwatch.agent.v1.Message.batch:type_name -> warpwatch.agent.v1.Batch
 	8, // 2: warpwatch.agent.v1.Message.heartbeat:type_name -> warpwatch.agent.v1.Heartbeat
@@ -879,33 +879,33 @@ var file_agent_proto_depIdxs = []int32{
 	0, // [0:7] is the sub-list for field type_name
 }
 
-func init() { file_agent_proto_init() }
-func file_agent_proto_init() {
-	if File_agent_proto != nil {
+func init() { file_pkg_wire_agent_proto_init() }
+func file_pkg_wire_agent_proto_init() {
+	if File_pkg_wire_agent_proto != nil {
 		return
 	}
-	file_agent_proto_msgTypes[1].OneofWrappers = []any{
+	file_pkg_wire_agent_proto_msgTypes[1].OneofWrappers = []any{
 		(*Message_Schema)(nil),
 		(*Message_Batch)(nil),
 		(*Message_Heartbeat)(nil),
 	}
-	file_agent_proto_msgTypes[3].OneofWrappers = []any{}
+	file_pkg_wire_agent_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pkg_wire_agent_proto_rawDesc), len(file_pkg_wire_agent_proto_rawDesc)),
 			NumEnums:      1,
 			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_agent_proto_goTypes,
-		DependencyIndexes: file_agent_proto_depIdxs,
-		EnumInfos:         file_agent_proto_enumTypes,
-		MessageInfos:      file_agent_proto_msgTypes,
+		GoTypes:           file_pkg_wire_agent_proto_goTypes,
+		DependencyIndexes: file_pkg_wire_agent_proto_depIdxs,
+		EnumInfos:         file_pkg_wire_agent_proto_enumTypes,
+		MessageInfos:      file_pkg_wire_agent_proto_msgTypes,
 	}.Build()
-	File_agent_proto = out.File
-	file_agent_proto_goTypes = nil
-	file_agent_proto_depIdxs = nil
+	File_pkg_wire_agent_proto = out.File
+	file_pkg_wire_agent_proto_goTypes = nil
+	file_pkg_wire_agent_proto_depIdxs = nil
 }
