@@ -1,0 +1,100 @@
+package catalog
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Catalog is the loaded knowledge. It is immutable and safe for concurrent use.
+type Catalog struct {
+	metrics   []Metric
+	byName    map[string]int
+	bySeries  map[string][]Source // key in lower case: some pipelines change the case of names
+	rank      map[Dialect]int
+	info      []Info
+	labels    labelRules
+	useless   *regexp.Regexp
+	exporters *regexp.Regexp
+	sentinels []interval
+	percent   Conversion
+}
+
+// Info is a series with the constant value 1 that carries facts about devices as labels.
+type Info struct {
+	Dialect Dialect `yaml:"dialect"`
+	Series  string  `yaml:"series"`
+}
+
+// Metrics are all rows, in the catalogue's order. The slice is shared and must not be changed.
+func (c *Catalog) Metrics() []Metric { return c.metrics }
+
+// Metric finds a row by its canonical name.
+func (c *Catalog) Metric(name string) (Metric, bool) {
+	i, ok := c.byName[name]
+	if !ok {
+		return Metric{}, false
+	}
+	return c.metrics[i], true
+}
+
+// Lookup lists what a series may be a source of: the case of the name does not matter. Most series are a source of one
+// metric, nearly all others of none.
+func (c *Catalog) Lookup(series string) []Source { return c.bySeries[strings.ToLower(series)] }
+
+// Info lists the info series of all dialects. The slice is shared and must not be changed.
+func (c *Catalog) Info() []Info { return c.info }
+
+// Rank is the place of a dialect in the order of preference, 0 is best.
+func (c *Catalog) Rank(d Dialect) int { return c.rank[d] }
+
+// SeriesDialect is the dialect a series belongs to, whether it is a metric or an info series.
+func (c *Catalog) SeriesDialect(series string) (Dialect, bool) {
+	if sources := c.Lookup(series); len(sources) > 0 {
+		return sources[0].Dialect, true
+	}
+	for _, info := range c.info {
+		if strings.EqualFold(info.Series, series) {
+			return info.Dialect, true
+		}
+	}
+	return "", false
+}
+
+// Suggest is the canonical name closest to a misspelt one, "" when none is close.
+func (c *Catalog) Suggest(name string) string {
+	if sources := c.Lookup(name); len(sources) > 0 {
+		return sources[0].Metric
+	}
+	name = strings.ToLower(name)
+	best, distance := "", len(name)/2
+	for _, m := range c.metrics {
+		if name != "" && strings.HasPrefix(m.Name, name+"_") {
+			return m.Name
+		}
+		if d := editDistance(name, m.Name); d < distance {
+			best, distance = m.Name, d
+		}
+	}
+	return best
+}
+
+// editDistance is Levenshtein's distance over bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

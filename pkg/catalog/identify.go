@@ -1,0 +1,213 @@
+package catalog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// Labels gives the value of a label, "" when it is not set.
+type Labels interface {
+	Get(name string) string
+}
+
+// LabelMap is Labels in a map.
+type LabelMap map[string]string
+
+// Get implements Labels.
+func (m LabelMap) Get(name string) string { return m[name] }
+
+// Owner is the workload a GPU was given to. The zero value is "unassigned".
+type Owner struct {
+	Namespace string
+	Pod       string
+	Container string
+	Job       string // of Slurm or another batch system
+}
+
+// Identified is what a series' labels say about the device it describes.
+type Identified struct {
+	Device gpu.Device // Cluster is left empty; Index is -1 when not known
+	Owner  Owner
+	// NodeLabel is the label the node's name was taken from, "" when there is none.
+	NodeLabel string
+	// Useless is a host label's value that was passed over, like "localhost"; "" when none was.
+	Useless string
+}
+
+// Identify reads a device and its owner out of a series' labels. It reports false when the labels do not hold a GPU's
+// UUID, because nothing else names a GPU for its whole life.
+func (c *Catalog) Identify(labels Labels) (gpu.Device, Owner, bool) {
+	id, ok := c.Resolve(labels)
+	return id.Device, id.Owner, ok
+}
+
+// Resolve is Identify with the reasons: which label gave the node's name, and which host label was of no use.
+func (c *Catalog) Resolve(labels Labels) (Identified, bool) {
+	uuid, mig := canonicalUUID(first(labels, c.labels.UUID))
+	if uuid == "" {
+		return Identified{}, false
+	}
+	id := Identified{Device: gpu.Device{
+		Identity: gpu.Identity{
+			UUID: uuid, GPUInstance: first(labels, c.labels.MIGID), ComputeInstance: "",
+		},
+		Index:      index(first(labels, c.labels.Index)),
+		Model:      known(first(labels, c.labels.Model)),
+		PCIBusID:   known(first(labels, c.labels.PCIBusID)),
+		Driver:     known(first(labels, c.labels.Driver)),
+		MIGUUID:    first(labels, c.labels.MIGUUID),
+		MIGEnabled: first(labels, c.labels.MIGEnabled) == "true",
+	}}
+	if mig != "" {
+		id.Device.MIGUUID = mig
+	}
+	if id.Device.IsMIG() {
+		id.Device.MIGProfile = first(labels, c.labels.MIGProfile)
+		id.Device.MIGEnabled = true
+	}
+	id.Device.Node, id.NodeLabel, id.Useless = c.node(labels)
+	id.Owner = c.owner(labels)
+	return id, true
+}
+
+// ComputeInstance is the compute instance an info series speaks of, "" for other series: only info series name it.
+func (c *Catalog) ComputeInstance(labels Labels) string {
+	return first(labels, c.labels.ComputeInstance)
+}
+
+// node picks the host's name. A host label that says nothing is used only when there is no other.
+func (c *Catalog) node(labels Labels) (name, label, useless string) {
+	var lastName, lastLabel string
+	for _, candidate := range c.labels.Node {
+		value := labels.Get(candidate)
+		if candidate == "instance" {
+			value = withoutPort(value)
+		}
+		switch {
+		case value == "":
+		case c.useless.MatchString(value) || c.exporters.MatchString(value):
+			if useless == "" {
+				useless, lastName, lastLabel = value, value, candidate
+			}
+		default:
+			return value, candidate, useless
+		}
+	}
+	return lastName, lastLabel, useless
+}
+
+// owner is the workload of the first family of labels that names a pod which is not an exporter.
+func (c *Catalog) owner(labels Labels) Owner {
+	owner := Owner{Job: first(labels, c.labels.Job)}
+	for _, family := range c.labels.Owner {
+		pod := labels.Get(family.Pod)
+		if pod == "" || c.exporters.MatchString(pod) {
+			continue
+		}
+		owner.Pod, owner.Namespace, owner.Container = pod, labels.Get(family.Namespace), labels.Get(family.Container)
+		return owner
+	}
+	return owner
+}
+
+// NodeLabels are the labels a node's name may be in, the most trusted first. The slice is shared and must not be changed.
+func (c *Catalog) NodeLabels() []string { return c.labels.Node }
+
+// UUIDLabels are the labels a GPU's UUID may be in. The slice is shared and must not be changed.
+func (c *Catalog) UUIDLabels() []string { return c.labels.UUID }
+
+// IdentityLabels are all labels that Identify reads, without duplicates: what a query must keep to name devices.
+func (c *Catalog) IdentityLabels() []string {
+	l := c.labels
+	var names []string
+	seen := map[string]bool{}
+	add := func(lists ...[]string) {
+		for _, list := range lists {
+			for _, name := range list {
+				if !seen[name] {
+					seen[name] = true
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	add(l.Node, l.UUID, l.Index, l.Model, l.MIGID, l.MIGProfile, l.MIGUUID, l.ComputeInstance, l.PCIBusID, l.Driver, l.MIGEnabled, l.Job)
+	for _, family := range l.Owner {
+		add([]string{family.Pod, family.Namespace, family.Container})
+	}
+	return names
+}
+
+// first is the value of the first label that is set.
+func first(labels Labels, names []string) string {
+	for _, name := range names {
+		if value := labels.Get(name); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// canonicalUUID gives a GPU's UUID the prefix that NVML writes and nvidia_gpu_exporter strips. The UUID of a MIG device
+// is not its parent's, so it names no GPU.
+func canonicalUUID(text string) (uuid, mig string) {
+	switch {
+	case text == "" || strings.HasPrefix(text, "MIG-"):
+		return "", text
+	case strings.HasPrefix(text, "GPU-"):
+		return text, ""
+	case isUUID(text):
+		return "GPU-" + text, ""
+	}
+	return text, ""
+}
+
+// isUUID reports whether text looks like 5e1f0000-0a00-4a00-8b00-000000000000.
+func isUUID(text string) bool {
+	if len(text) != 36 {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func index(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// known drops nvidia-smi's ways of saying that there is no value.
+func known(text string) string {
+	if strings.HasPrefix(text, "[") || text == "N/A" {
+		return ""
+	}
+	return text
+}
+
+// withoutPort turns "10.0.0.1:9400" into "10.0.0.1" and "[::1]:9400" into "::1".
+func withoutPort(instance string) string {
+	if end := strings.IndexByte(instance, ']'); strings.HasPrefix(instance, "[") && end > 0 {
+		return instance[1:end]
+	}
+	if strings.Count(instance, ":") != 1 {
+		return instance
+	}
+	host, _, _ := strings.Cut(instance, ":")
+	return host
+}
