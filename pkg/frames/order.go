@@ -1,0 +1,74 @@
+package frames
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// Limits on what one answer may hold. A browser stays responsive with them; more is not read by anyone.
+const (
+	MaxSeries = 1000
+	MaxCells  = 4_000_000 // rows times columns of one frame
+	MaxRows   = 20_000    // of a table
+)
+
+// Sort puts series into the one order that all answers and streams use: devices by identity, others by their labels.
+// It changes the order of the slice and not what it holds.
+func Sort(series []gpu.Series) {
+	text := make(map[int]string, len(series))
+	order := make([]int, len(series))
+	for i, s := range series {
+		order[i] = i
+		if !isDevice(s) || len(s.Labels) > 0 {
+			text[i] = s.Labels[metricName] + selector(Labels(s))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if c := series[a].Device.Compare(series[b].Device.Identity); c != 0 {
+			return c
+		}
+		return strings.Compare(text[a], text[b])
+	})
+	sorted := make([]gpu.Series, len(series))
+	for i, from := range order {
+		sorted[i] = series[from]
+	}
+	copy(series, sorted)
+}
+
+// Limit keeps the first series that one answer may hold, and says so when some are left out.
+func Limit(series []gpu.Series) ([]gpu.Series, []gpu.Notice) {
+	rows := 1
+	for _, s := range series {
+		rows = max(rows, len(s.Times))
+	}
+	keep := min(len(series), MaxSeries, max(1, MaxCells/rows))
+	if keep == len(series) {
+		return series, nil
+	}
+	return series[:keep:keep], []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
+		"Showing %d of %d series: narrow the query by cluster, node, GPU or model, or aggregate it.", keep, len(series))}}
+}
+
+// Silent says which series hold no finite number at all, so that an empty line in the legend explains itself.
+func Silent(series []gpu.Series, naming Naming) []gpu.Notice {
+	var names []string
+	for _, s := range series {
+		if len(s.Values) > 0 && !slices.ContainsFunc(s.Values, finite) {
+			names = append(names, naming.display(s))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	const shown = 3
+	text := strings.Join(names[:min(shown, len(names))], "; ")
+	if more := len(names) - shown; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return []gpu.Notice{{Severity: gpu.Info, Text: fmt.Sprintf(
+		"%d of %d series hold no number in this range (NaN or infinite): %s.", len(names), len(series), text)}}
+}

@@ -1,0 +1,107 @@
+package frames
+
+import (
+	"fmt"
+
+	"github.com/grafana/grafana-plugin-sdk-go/data"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// Latest is one row for every series: its dimensions as text columns and its newest value. For devices the columns
+// are always the same seven, so that a panel's column settings fit every selection. Without series it has no fields.
+func Latest(series []gpu.Series, o Options) *data.Frame {
+	series, o = limitRows(series, len(series), o)
+	frame := o.empty(data.FrameTypeNumericLong)
+	if len(series) == 0 {
+		return frame
+	}
+	values := make([]*float64, len(series))
+	for i, s := range series {
+		if n := len(s.Values); n > 0 && finite(s.Values[n-1]) {
+			v := s.Values[n-1]
+			values[i] = &v
+		}
+	}
+	owner := make([]int, len(series))
+	for i := range owner {
+		owner[i] = i
+	}
+	frame.Fields = append(dimensions(series, owner), o.valueColumn(values))
+	return frame
+}
+
+// Long is one row for every sample of every series, in the order of time within each: time, dimensions, value.
+func Long(series []gpu.Series, o Options) *data.Frame {
+	rows := 0
+	for _, s := range series {
+		rows += len(s.Times)
+	}
+	series, o = limitRows(series, rows, o)
+	frame := o.empty(data.FrameTypeTimeSeriesLong)
+	if len(series) == 0 {
+		return frame
+	}
+	var times []int64
+	var values []*float64
+	var owner []int
+	for i, s := range series {
+		times = append(times, s.Times...)
+		values = append(values, column(s, s.Times)...)
+		for range s.Times {
+			owner = append(owner, i)
+		}
+	}
+	frame.Fields = append(data.Fields{o.timeField(times)}, dimensions(series, owner)...)
+	frame.Fields = append(frame.Fields, o.valueColumn(values))
+	return frame
+}
+
+func (o Options) valueColumn(values []*float64) *data.Field {
+	name := o.Metric
+	if name == "" {
+		name = data.TimeSeriesValueFieldName
+	}
+	field := data.NewField(name, nil, values)
+	field.Config = o.valueConfig("")
+	return field
+}
+
+// dimensions are text columns for all labels that occur; row i belongs to series[owner[i]]. A dimension that does not
+// apply is the empty text, never null.
+func dimensions(series []gpu.Series, owner []int) data.Fields {
+	labels := make([]map[string]string, len(series))
+	present := map[string]string{}
+	for i, s := range series {
+		labels[i] = Labels(s)
+		for name := range labels[i] {
+			present[name] = ""
+		}
+		if isDevice(s) {
+			for _, name := range deviceLabels() {
+				present[name] = ""
+			}
+		}
+	}
+	var fields data.Fields
+	for _, name := range sortedLabels(present) {
+		cells := make([]string, len(owner))
+		for row, i := range owner {
+			cells[row] = labels[i][name]
+		}
+		fields = append(fields, data.NewField(name, nil, cells))
+	}
+	return fields
+}
+
+// limitRows keeps the first series whose rows fit into a table.
+func limitRows(series []gpu.Series, rows int, o Options) ([]gpu.Series, Options) {
+	if rows <= MaxRows {
+		return series, o
+	}
+	perSeries := (rows + len(series) - 1) / len(series)
+	keep := max(1, MaxRows/perSeries)
+	o.Notices = append(o.Notices[:len(o.Notices):len(o.Notices)], gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
+		"Showing %d of %d series (%d rows at most): narrow the query by cluster, node, GPU or model.", keep, len(series), MaxRows)})
+	return series[:keep], o
+}

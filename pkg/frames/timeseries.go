@@ -1,0 +1,99 @@
+package frames
+
+import (
+	"slices"
+
+	"github.com/grafana/grafana-plugin-sdk-go/data"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// Wide is one frame with a shared time and a nullable column for every series, in the order given. Where a series has
+// no sample at a time that another one has, its cell is null. Without series the frame has no fields; with series
+// that hold no sample it has its fields and no rows.
+func Wide(series []gpu.Series, o Options) *data.Frame {
+	frame := o.empty(data.FrameTypeTimeSeriesWide)
+	if len(series) == 0 {
+		return frame
+	}
+	times := union(series)
+	frame.Fields = append(make(data.Fields, 0, len(series)+1), o.timeField(times))
+	names := o.Naming.fieldNames(series)
+	for i, s := range series {
+		field := data.NewField(names[i], Labels(s), column(s, times))
+		field.Config = o.valueConfig(o.Naming.display(s))
+		frame.Fields = append(frame.Fields, field)
+	}
+	return frame
+}
+
+// Multi is one frame for every series, each with its own times. Without series it is one frame without fields.
+// Notices and the executed query are on the first frame.
+func Multi(series []gpu.Series, o Options) data.Frames {
+	if len(series) == 0 {
+		return data.Frames{o.empty(data.FrameTypeTimeSeriesMulti)}
+	}
+	out := make(data.Frames, 0, len(series))
+	for i, s := range series {
+		if i == 1 {
+			o.Notices, o.Executed, o.Custom = nil, "", nil
+		}
+		frame := o.empty(data.FrameTypeTimeSeriesMulti)
+		name := s.Labels[metricName]
+		if name == "" {
+			name = data.TimeSeriesValueFieldName
+		}
+		field := data.NewField(name, Labels(s), column(s, s.Times))
+		display := o.Naming.display(s)
+		if display == "" {
+			display = o.Metric
+		}
+		field.Config = o.valueConfig(display)
+		frame.Fields = data.Fields{o.timeField(s.Times), field}
+		out = append(out, frame)
+	}
+	return out
+}
+
+// union merges the times of all series. Series that share a grid cost one comparison each.
+func union(series []gpu.Series) []int64 {
+	times := series[0].Times
+	for _, s := range series[1:] {
+		if !slices.Equal(times, s.Times) {
+			times = merge(times, s.Times)
+		}
+	}
+	return times
+}
+
+// merge of two rising lists, each time once.
+func merge(a, b []int64) []int64 {
+	out := make([]int64, 0, max(len(a), len(b)))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			out, a = append(out, a[0]), a[1:]
+		case a[0] > b[0]:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out, a, b = append(out, a[0]), a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// column lays the values of s on times, which hold all of s.Times. All cells of a column share one allocation.
+func column(s gpu.Series, times []int64) []*float64 {
+	cells := make([]*float64, len(times))
+	values := slices.Clone(s.Values)
+	at := 0
+	for i, t := range times {
+		if at < len(values) && s.Times[at] == t {
+			if finite(values[at]) {
+				cells[i] = &values[at]
+			}
+			at++
+		}
+	}
+	return cells
+}
