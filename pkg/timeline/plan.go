@@ -1,0 +1,38 @@
+package timeline
+
+import (
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// Plan is how one query's timeline is made. [Plan.Build] makes the part that is already there and [Rows] continues it,
+// by the same rules.
+type Plan struct {
+	Step    time.Duration // of the grid that history is on, and that live samples are put on
+	Period  time.Duration // how far apart live samples are; 0 when there are none
+	Counter bool          // the metric is a counter: live samples are turned into rates, history already is one
+	Aggregation
+}
+
+// Live puts raw live samples on the grid.
+func (p Plan) Live(live []gpu.Series) []gpu.Series {
+	if p.Counter {
+		live = Rate(live, RateWindow(p.Step, p.Period))
+	}
+	return Align(live, p.Step, p.Period)
+}
+
+// Build joins history with raw live samples and aggregates. The join comes first, so that a group is the same set of
+// devices on both sides of it. History must be on the grid.
+func (p Plan) Build(history, live []gpu.Series) []gpu.Series {
+	return Aggregate(Join(history, p.Live(live)), p.Aggregation, p.carry())
+}
+
+// carry is how long a device that is sampled less often than the grid's step counts in an aggregate after a sample.
+func (p Plan) carry() time.Duration {
+	if p.By == ByIdentity || p.Period <= p.Step {
+		return 0
+	}
+	return p.Period + p.Period/2
+}
