@@ -122,6 +122,17 @@ func (p *backendPlugin) set(c *clients) {
 	p.current = c
 }
 
+// close ends the current process, if it still runs, and the connection to it.
+func (p *backendPlugin) close() {
+	p.mu.Lock()
+	c := p.current
+	p.current = nil
+	p.mu.Unlock()
+	if c != nil {
+		c.process.Kill()
+	}
+}
+
 // watch restarts the process when it has exited, until ctx ends; then it kills the process.
 func (p *backendPlugin) watch(ctx context.Context) {
 	defer close(p.done)
@@ -130,11 +141,7 @@ func (p *backendPlugin) watch(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			p.mu.RLock()
-			defer p.mu.RUnlock()
-			if p.current != nil {
-				p.current.process.Kill()
-			}
+			p.close()
 			return
 		case <-tick.C:
 		}
@@ -142,6 +149,7 @@ func (p *backendPlugin) watch(ctx context.Context) {
 			continue
 		}
 		p.log.Warn("the plugin's process has exited; starting it again", "path", p.manifest.executablePath())
+		p.close()
 		c, err := p.launch()
 		if err != nil {
 			p.log.Error("the plugin could not be started again; trying once more in a second", "error", err)

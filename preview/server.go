@@ -104,7 +104,7 @@ func (h *host) handler() http.Handler {
 	mux.Handle("GET /public/plugins/"+h.app.ID+"/", http.StripPrefix("/public/plugins/"+h.app.ID, pluginFiles(h.opts.dist)))
 	mux.Handle("GET /public/plugins/"+h.plugin.manifest.ID+"/", http.StripPrefix("/public/plugins/"+h.plugin.manifest.ID, pluginFiles(h.plugin.manifest.dir)))
 	mux.Handle("GET /public/build/", http.StripPrefix("/public/build", http.FileServerFS(os.DirFS(h.opts.page))))
-	mux.HandleFunc("GET /", h.handlePage)
+	mux.HandleFunc("/", h.handlePage)
 
 	sameOrigin := http.NewCrossOriginProtection()
 	return guardHost(sameOrigin.Handler(mux))
@@ -144,6 +144,10 @@ func pluginFiles(dir string) http.Handler {
 
 // handlePage serves the page for every address of its own; it finds its way by the address in the browser.
 func (h *host) handlePage(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
+		return
+	}
 	html, err := os.ReadFile(path.Join(h.opts.page, "index.html"))
 	if err != nil {
 		h.log.Error("the page is not built", "error", err)
