@@ -92,7 +92,7 @@ func TestParseAccepts(t *testing.T) {
 				}},
 			},
 			Agents: settings.Agents{
-				Discovery: "prometheus", Scheme: "https", Allow: []string{"*.gpu.example.com", "10.0.0.0/8", "127.0.0.1"},
+				Discovery: "prometheus", Scheme: "https", Allow: []string{"*.gpu.example.com", "10.0.0.0/8", "127.0.0.1", "gpu-*.example.com", "*", "[::1]"},
 				Auth: settings.Auth{Method: "bearer", Secret: settings.NewSecret("tok-3")},
 				TLS:  settings.TLS{ServerName: "agent", CACert: "PEM"},
 			},

@@ -197,7 +197,7 @@ func (v *validator) address(key, address string) {
 	}
 }
 
-// allow accepts a host name, "*." and a domain, an address, or a network.
+// allow accepts a host name, a pattern for one, an address, or a network.
 func (v *validator) allow(key, pattern string) {
 	if strings.Contains(pattern, "/") {
 		if _, err := netip.ParsePrefix(pattern); err != nil {
@@ -205,12 +205,14 @@ func (v *validator) allow(key, pattern string) {
 		}
 		return
 	}
-	if _, err := netip.ParseAddr(pattern); err == nil {
+	if _, err := netip.ParseAddr(strings.Trim(pattern, "[]")); err == nil {
 		return
 	}
-	name := strings.TrimPrefix(pattern, "*.")
-	if name == "" || strings.ContainsAny(name, ":*@ ") {
-		v.add(key, "%q is not a host: write a name, *.domain, an address or a network, without a port", withoutUser(pattern))
+	for label := range strings.SplitSeq(strings.TrimSuffix(pattern, "."), ".") {
+		if label == "" || strings.ContainsFunc(label, func(r rune) bool { return notPlain(r) && r != '*' && r != '?' }) {
+			v.add(key, "%q is not a host: write a name, *.domain, an address or a network, without a port", withoutUser(pattern))
+			return
+		}
 	}
 }
 
