@@ -17,7 +17,33 @@ type Catalog struct {
 	exporters *regexp.Regexp
 	sentinels []interval
 	percent   Conversion
+	filters   []Filter
+	identity  []string
 }
+
+// Filter names the labels by which series of one dialect are selected in PromQL.
+type Filter struct {
+	Dialect Dialect  `yaml:"dialect"`
+	Mark    string   `yaml:"mark"` // part of the names of the dialect's series, in lower case
+	Node    []string `yaml:"node"`
+	UUID    []string `yaml:"uuid"`
+	Model   []string `yaml:"model"`
+	MIGID   []string `yaml:"mig_id"`
+}
+
+// FilterFor is how to select series in an expression about name, which may be any text that holds the series' name.
+func (c *Catalog) FilterFor(name string) Filter {
+	name = strings.ToLower(name)
+	for _, f := range c.filters {
+		if strings.Contains(name, f.Mark) {
+			return f
+		}
+	}
+	return Filter{}
+}
+
+// GroupLabels are the labels that tell devices apart in PromQL's "by (…)". The slice is shared and must not be changed.
+func (c *Catalog) GroupLabels() []string { return c.identity }
 
 // Info is a series with the constant value 1 that carries facts about devices as labels.
 type Info struct {

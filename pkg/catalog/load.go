@@ -83,6 +83,8 @@ type dialectFile struct {
 	UselessHosts []string   `yaml:"useless_hosts"`
 	ExporterPods []string   `yaml:"exporter_pods"`
 	Sentinels    []interval `yaml:"sentinels"`
+	Filters      []Filter   `yaml:"filters"`
+	Identity     []string   `yaml:"identity"`
 	Conversions  map[string]struct {
 		Multiplier float64  `yaml:"multiplier"`
 		Divisor    float64  `yaml:"divisor"`
@@ -104,6 +106,10 @@ func load(metrics, dialects []byte) (*Catalog, error) {
 	c := &Catalog{
 		byName: make(map[string]int, len(rows.Metrics)), bySeries: map[string][]Source{}, rank: map[Dialect]int{},
 		info: rules.Info, labels: rules.Labels, sentinels: rules.Sentinels,
+		filters: rules.Filters, identity: rules.Identity,
+	}
+	if len(c.filters) == 0 || c.filters[len(c.filters)-1].Mark != "" {
+		return nil, errors.New("read dialects.yaml: filters: the last one must be for all other series, with an empty mark")
 	}
 	for i, d := range rules.Dialects {
 		c.rank[d] = i

@@ -1,0 +1,273 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+)
+
+// MaxValues bounds each list of a scope, so that no query makes a matcher that servers refuse.
+const MaxValues = 10_000
+
+// allValues is what Grafana puts in place of a variable whose choice is "All" when nothing resolves it.
+const allValues = "$__all"
+
+var (
+	types        = []string{TypeMetric, TypePromQL}
+	aggregations = []string{"avg", "max", "min", "sum"}
+	groupings    = []string{ByIdentity, ByNode, ByCluster, ByModel}
+	sources      = []string{SourceAuto, SourceHistory, SourceLive}
+	formats      = []string{FormatTimeSeries, FormatTable}
+)
+
+// Parse reads a query as Grafana sends it. queryType is the one Grafana sends beside the JSON; when it is empty the
+// JSON's own counts, and without either the query is a metric query. Every error is the user's to mend, and says which
+// field and what is accepted. Fields that Grafana adds are ignored, a misspelt one of ours is not.
+func Parse(raw json.RawMessage, queryType string) (Query, error) {
+	fields, err := object(raw)
+	if err != nil {
+		return Query{}, err
+	}
+	r := reader{fields: fields}
+	r.migrate()
+	q := Query{
+		RefID: r.text("refId"),
+		Type:  firstOf(queryType, r.text("queryType"), TypeMetric),
+		Scope: Scope{
+			Clusters: r.list("clusters"), Nodes: r.list("nodes"), GPUs: r.list("gpus"), MIGs: r.list("migs"), Models: r.list("models"),
+			Namespaces: r.list("namespaces"), Pods: r.list("pods"), Jobs: r.list("jobs"),
+		},
+		Metric:      strings.TrimSpace(r.text("metric")),
+		Aggregation: r.choice("aggregation", "", aggregations),
+		AggregateBy: r.choice("aggregateBy", ByIdentity, groupings),
+		Source:      r.choice("source", SourceAuto, sources),
+		Live:        r.flag("live", true),
+		Expr:        r.text("expr"),
+		Format:      r.choice("format", FormatTimeSeries, formats),
+		Instant:     r.flag("instant", false),
+		Legend:      r.text("legend"),
+		MinStep:     r.duration("minStep"),
+	}
+	if r.err == nil {
+		r.err = misspelt(fields)
+	}
+	if r.err != nil {
+		return Query{}, r.err
+	}
+	return q.validated()
+}
+
+// validated checks the query as a whole, forgets what its type does not use and compiles its scope.
+func (q Query) validated() (Query, error) {
+	switch q.Type {
+	case TypeMetric:
+		if q.Metric == "" {
+			return Query{}, errors.New(`field "metric": name the metric to show, like "gpu_utilization_ratio"`)
+		}
+		q.Expr = ""
+	case TypePromQL:
+		if strings.TrimSpace(q.Expr) == "" {
+			return Query{}, errors.New(`field "expr": write a PromQL expression`)
+		}
+		q.Metric, q.Aggregation, q.AggregateBy, q.Source, q.Live = "", "", ByIdentity, SourceHistory, false
+	default:
+		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, q.Type, oneOf(types))
+	}
+	var err error
+	q.Scope, err = q.Scope.Compile()
+	return q, err
+}
+
+// MetricIn finds the query's metric in the catalogue and checks that its aggregation makes sense there. Every error is
+// the user's to mend.
+func (q Query) MetricIn(c *catalog.Catalog) (catalog.Metric, error) {
+	m, ok := c.Metric(q.Metric)
+	if !ok {
+		if near := c.Suggest(q.Metric); near != "" {
+			return catalog.Metric{}, fmt.Errorf(`field "metric": %q is not known; did you mean %q?`, q.Metric, near)
+		}
+		return catalog.Metric{}, fmt.Errorf(`field "metric": %q is not known; choose one from the query editor's list`, q.Metric)
+	}
+	if q.AggregateBy != ByIdentity && q.Aggregation != "" && !m.Aggregates(q.Aggregation) {
+		return catalog.Metric{}, fmt.Errorf(`field "aggregation": %s of %s says nothing; use %s`,
+			q.Aggregation, m.Name, oneOf(m.Aggregations))
+	}
+	return m, nil
+}
+
+// AggregationOf is the query's aggregation, or the metric's default.
+func (q Query) AggregationOf(m catalog.Metric) string {
+	return firstOf(q.Aggregation, m.Aggregations[0])
+}
+
+func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	var fields map[string]json.RawMessage
+	if err := decoder.Decode(&fields); err != nil {
+		var typeError *json.UnmarshalTypeError
+		if errors.As(err, &typeError) {
+			return nil, fmt.Errorf("the query is a %s; it must be a JSON object", typeError.Value)
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, errors.New("the query's JSON ends too early")
+		}
+		return nil, fmt.Errorf("the query is not valid JSON: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the query's JSON has something after its end")
+	}
+	return fields, nil
+}
+
+// reader takes fields out of a query's JSON and keeps the first error.
+type reader struct {
+	fields map[string]json.RawMessage
+	err    error
+}
+
+// migrate brings an older query up to SchemaVersion. There is one version so far; a query without one has it.
+func (r *reader) migrate() {
+	var version int
+	if !r.get("schemaVersion", &version, "a whole number") {
+		return
+	}
+	if version > SchemaVersion {
+		r.fail("schemaVersion", "%d was written by a newer Warpwatch; this one reads up to %d, so update the plugin", version, SchemaVersion)
+	} else if version < 1 {
+		r.fail("schemaVersion", "%d does not exist; leave it out or use %d", version, SchemaVersion)
+	}
+}
+
+// get decodes a field and reports whether it was there.
+func (r *reader) get(name string, into any, what string) bool {
+	raw, ok := r.fields[name]
+	if !ok || string(raw) == "null" || r.err != nil {
+		return false
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		r.fail(name, "must be %s", what)
+		return false
+	}
+	return true
+}
+
+func (r *reader) fail(name, format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("field %q: "+format, append([]any{name}, args...)...)
+	}
+}
+
+func (r *reader) text(name string) (value string) {
+	r.get(name, &value, "text")
+	return value
+}
+
+func (r *reader) flag(name string, usual bool) bool {
+	value := usual
+	r.get(name, &value, "true or false")
+	return value
+}
+
+func (r *reader) choice(name, usual string, accepted []string) string {
+	value := firstOf(r.text(name), usual)
+	if value != usual && !slices.Contains(accepted, value) {
+		r.fail(name, "%q is not known; use %s", value, oneOf(accepted))
+	}
+	return value
+}
+
+// list reads a list of texts. Empty ones are left out, and Grafana's "all" empties the list.
+func (r *reader) list(name string) []string {
+	var given, values []string
+	if !r.get(name, &given, `a list of texts, like ["a", "b"]`) {
+		return nil
+	}
+	if len(given) > MaxValues {
+		r.fail(name, "has %d values; at most %d are accepted, so use a regular expression like %q", len(given), MaxValues, "/gpu-.*/")
+	}
+	for _, value := range given {
+		if value == allValues {
+			return nil
+		}
+		if value != "" {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// duration reads "15s", "1m30s", "2h" and the like; "" is 0.
+func (r *reader) duration(name string) time.Duration {
+	text := strings.TrimSpace(r.text(name))
+	if text == "" {
+		return 0
+	}
+	d, err := ParseDuration(text)
+	if err != nil {
+		r.fail(name, "%q is not a duration; write it like %q or %q", text, "15s", "1m")
+	}
+	return d
+}
+
+// ParseDuration reads a duration as Prometheus and Grafana write it, from "500ms" to "1y".
+func ParseDuration(text string) (time.Duration, error) {
+	d, err := model.ParseDuration(text)
+	return time.Duration(d), err
+}
+
+// known are our fields; Grafana adds its own (datasource, hide, intervalMs, maxDataPoints and more in every release).
+var knownFields = []string{
+	"refId", "queryType", "schemaVersion", "clusters", "nodes", "gpus", "migs", "models", "namespaces", "pods", "jobs", "metric",
+	"aggregation", "aggregateBy", "source", "live", "format", "instant", "legend", "minStep", "expr",
+}
+
+// misspelt finds a field that is one of ours but for its case or a plural.
+func misspelt(fields map[string]json.RawMessage) error {
+	for _, name := range sortedKeys(fields) {
+		if slices.Contains(knownFields, name) {
+			continue
+		}
+		for _, ours := range knownFields {
+			if strings.EqualFold(strings.TrimSuffix(name, "s"), strings.TrimSuffix(ours, "s")) {
+				return fmt.Errorf("field %q is not known; did you mean %q?", name, ours)
+			}
+		}
+	}
+	return nil
+}
+
+func sortedKeys(fields map[string]json.RawMessage) []string {
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func firstOf(values ...string) string {
+	for _, value := range values {
+		if value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// oneOf lists choices as people do: a, b or c.
+func oneOf(choices []string) string {
+	last := len(choices) - 1
+	if last <= 0 {
+		return strings.Join(choices, "")
+	}
+	return strings.Join(choices[:last], ", ") + " or " + choices[last]
+}

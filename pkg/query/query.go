@@ -1,0 +1,139 @@
+// Package query is what a panel asks for: the query model, its defaults and validation, the scope it selects devices by,
+// the time window and step, and the macros of PromQL. It does no I/O.
+package query
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+)
+
+// SchemaVersion is the version of the query JSON that this build writes.
+const SchemaVersion = 1
+
+// The query types.
+const (
+	TypeMetric = "metric" // a canonical metric over a scope
+	TypePromQL = "promql" // PromQL with macros
+)
+
+// The values of Source: where samples are taken from.
+const (
+	SourceAuto    = "auto"    // history, continued by the agents
+	SourceHistory = "history" // Prometheus only
+	SourceLive    = "live"    // agents only
+)
+
+// The values of AggregateBy: what one series of the answer stands for.
+const (
+	ByIdentity = "identity" // a GPU or a MIG instance
+	ByNode     = "node"
+	ByCluster  = "cluster"
+	ByModel    = "model"
+)
+
+// The values of Format.
+const (
+	FormatTimeSeries = "time_series"
+	FormatTable      = "table"
+)
+
+// Query is a parsed query: migrated to SchemaVersion, defaulted and validated.
+type Query struct {
+	RefID string
+	Type  string // TypeMetric or TypePromQL
+
+	Scope Scope
+
+	Metric      string // canonical name, of a TypeMetric query
+	Aggregation string // avg, max, min or sum; "" for the metric's default
+	AggregateBy string // ByIdentity and so on
+	Source      string // SourceAuto and so on
+	Live        bool   // continue the panel by a stream
+
+	Expr string // of a TypePromQL query, macros not yet expanded
+
+	Format  string // FormatTimeSeries or FormatTable
+	Instant bool   // one value a series, at the end of the range
+	Legend  string
+	MinStep time.Duration // 0 when not given
+}
+
+// document is the JSON of a query. The order of its fields is that of Canonical; a field with its default is left out.
+type document struct {
+	Type          string   `json:"queryType"`
+	SchemaVersion int      `json:"schemaVersion"`
+	Clusters      []string `json:"clusters,omitempty"`
+	Nodes         []string `json:"nodes,omitempty"`
+	GPUs          []string `json:"gpus,omitempty"`
+	MIGs          []string `json:"migs,omitempty"`
+	Models        []string `json:"models,omitempty"`
+	Namespaces    []string `json:"namespaces,omitempty"`
+	Pods          []string `json:"pods,omitempty"`
+	Jobs          []string `json:"jobs,omitempty"`
+	Metric        string   `json:"metric,omitempty"`
+	Aggregation   string   `json:"aggregation,omitempty"`
+	AggregateBy   string   `json:"aggregateBy,omitempty"`
+	Source        string   `json:"source,omitempty"`
+	Live          *bool    `json:"live,omitempty"`
+	Format        string   `json:"format,omitempty"`
+	Instant       bool     `json:"instant,omitempty"`
+	Legend        string   `json:"legend,omitempty"`
+	MinStep       string   `json:"minStep,omitempty"`
+	Expr          string   `json:"expr,omitempty"`
+}
+
+// Canonical is the query as JSON in one form only: fields in a fixed order, lists sorted without duplicates, defaults
+// and the refId left out, what the query type does not use left out. Queries that ask for the same have the same
+// canonical form, and Parse reads it back.
+func (q Query) Canonical() []byte {
+	doc := document{
+		Type: q.Type, SchemaVersion: SchemaVersion, Clusters: normal(q.Scope.Clusters), Nodes: normal(q.Scope.Nodes),
+		GPUs: normal(q.Scope.GPUs), MIGs: normal(q.Scope.MIGs), Models: normal(q.Scope.Models),
+		Namespaces: normal(q.Scope.Namespaces), Pods: normal(q.Scope.Pods), Jobs: normal(q.Scope.Jobs),
+		Format: unless(q.Format, FormatTimeSeries), Instant: q.Instant, Legend: q.Legend,
+	}
+	if q.MinStep > 0 {
+		doc.MinStep = model.Duration(q.MinStep).String()
+	}
+	if q.Type == TypePromQL {
+		doc.Expr = q.Expr
+	} else {
+		doc.Metric, doc.Aggregation = q.Metric, q.Aggregation
+		doc.AggregateBy, doc.Source = unless(q.AggregateBy, ByIdentity), unless(q.Source, SourceAuto)
+		if !q.Live {
+			doc.Live = new(bool)
+		}
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		// Strings, a bool and an int always marshal.
+		panic("marshal a query: " + err.Error())
+	}
+	return text
+}
+
+// Hash is a short name for Canonical: 32 hexadecimal digits.
+func (q Query) Hash() string { return HashOf(q.Canonical()) }
+
+// HashOf is the hash that Hash and the channels of Grafana Live use: the first 16 bytes of SHA-256 as 32 hexadecimal digits.
+func HashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+func normal(values []string) []string {
+	sorted := slices.Sorted(slices.Values(values))
+	return slices.Compact(sorted)
+}
+
+func unless(value, usual string) string {
+	if value == usual {
+		return ""
+	}
+	return value
+}
