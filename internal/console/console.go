@@ -81,6 +81,7 @@ type Progress struct {
 	name    string
 	start   time.Time
 	printed time.Time
+	shown   string // the newest news, printed or not
 	note    string
 }
 
@@ -89,6 +90,7 @@ func (p *Progress) Update(format string, args ...any) {
 	c := p.console
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	p.shown = fmt.Sprintf(format, args...)
 	every := quietFor
 	if c.terminal {
 		every = 100 * time.Millisecond
@@ -97,7 +99,7 @@ func (p *Progress) Update(format string, args ...any) {
 		return
 	}
 	p.printed = time.Now()
-	line := fmt.Sprintf("  %s: %s (%s so far)", p.name, fmt.Sprintf(format, args...), time.Since(p.start).Round(time.Second))
+	line := fmt.Sprintf("  %s: %s (%s so far)", p.name, p.shown, time.Since(p.start).Round(time.Second))
 	if c.terminal {
 		fmt.Fprint(c.out, "\r\033[K"+line)
 		c.open = true
@@ -108,3 +110,16 @@ func (p *Progress) Update(format string, args ...any) {
 
 // Note is said about the step when it is done.
 func (p *Progress) Note(format string, args ...any) { p.note = fmt.Sprintf(format, args...) }
+
+// Alive shows that the step is still running, where nothing was shown for a while.
+func (p *Progress) Alive() {
+	p.console.mu.Lock()
+	recent, news := time.Since(p.printed) < time.Second, p.shown
+	p.console.mu.Unlock()
+	if news == "" {
+		news = "running"
+	}
+	if !recent {
+		p.Update("%s", news)
+	}
+}

@@ -1,0 +1,144 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	sdk "github.com/grafana/grafana-plugin-sdk-go/build"
+
+	"github.com/warpwatch/warpwatch/internal/console"
+	"github.com/warpwatch/warpwatch/internal/stamp"
+)
+
+// prometheusTags leave out service discoveries of clouds, whose clients are most of what Prometheus compiles.
+const prometheusTags = "remove_all_sd,enable_dns_sd"
+
+// program is one Go executable for this machine.
+type program struct {
+	step    string
+	dir     string // of its module, below the checkout
+	pkg     string
+	out     string
+	cgo     bool
+	tags    string
+	ldflags string
+	inputs  []string
+	extra   []string
+	count   bool // worth counting the packages first, because it takes minutes
+}
+
+// Prometheus builds the server for the demo. The first time takes minutes.
+func (b Builder) Prometheus(ctx context.Context) error {
+	return b.program(ctx, b.prometheusTool("prometheus"))
+}
+
+// Promtool builds the checker of rules and configurations.
+func (b Builder) Promtool(ctx context.Context) error {
+	return b.program(ctx, b.prometheusTool("promtool"))
+}
+
+func (b Builder) prometheusTool(name string) program {
+	return program{
+		step: name, dir: "tools", pkg: "github.com/prometheus/prometheus/cmd/" + name, out: b.Bin(name),
+		tags: prometheusTags, ldflags: "-s -w", inputs: []string{"tools/go.sum"}, count: true,
+	}
+}
+
+// Backfill builds the writer of past samples.
+func (b Builder) Backfill(ctx context.Context) error {
+	return b.program(ctx, program{
+		step: "backfill", dir: "tools", pkg: "./backfill", out: b.Bin("backfill"),
+		tags: prometheusTags, inputs: []string{"tools/go.sum", "tools/backfill", "pkg/wire", "pkg/gpu"},
+	})
+}
+
+// Agent builds the node agent. It is the only program that needs a C compiler.
+func (b Builder) Agent(ctx context.Context) error {
+	version, err := b.version()
+	if err != nil {
+		return err
+	}
+	return b.program(ctx, program{
+		step: "agent", pkg: "./node-agent", out: filepath.Join(b.Root, "bin", "warpwatch-agent"), cgo: true,
+		ldflags: "-X main.version=" + version, inputs: []string{"go.sum", "node-agent", "pkg/wire", "pkg/gpu", "pkg/catalog"},
+	})
+}
+
+// Preview builds the host that shows the plugin without Grafana.
+func (b Builder) Preview(ctx context.Context) error {
+	return b.program(ctx, program{step: "preview", pkg: "./preview", out: b.Bin("preview"), inputs: []string{"go.sum", "preview"}})
+}
+
+func (b Builder) program(ctx context.Context, p program) error {
+	cgo := "0"
+	if p.cgo {
+		cgo = "1"
+	}
+	s := stamp.Stamp{
+		Inputs: p.inputs, Outputs: []string{p.out},
+		Extra: append([]string{runtime.Version(), p.pkg, p.tags, p.ldflags, cgo}, p.extra...),
+	}
+	return b.step(p.step, s, func(progress *console.Progress) error {
+		if err := os.MkdirAll(filepath.Dir(p.out), 0o755); err != nil {
+			return err
+		}
+		env := []string{"CGO_ENABLED=" + cgo}
+		total := ""
+		if p.count {
+			n, err := b.countPackages(ctx, p, env)
+			if err != nil {
+				return err
+			}
+			total = fmt.Sprintf(" of %d", n)
+		}
+		compiled := 0
+		return b.run(ctx, p.step, progress, command{
+			dir: p.dir, env: env,
+			argv: []string{"go", "build", "-v", "-tags", p.tags, "-ldflags", p.ldflags, "-o", p.out, p.pkg},
+			onLine: func(string) {
+				compiled++
+				progress.Update("%d%s packages compiled", compiled, total)
+			},
+		})
+	})
+}
+
+// countPackages says how many packages a program is made of. Those in Go's build cache are not compiled again.
+func (b Builder) countPackages(ctx context.Context, p program, env []string) (int, error) {
+	out, err := b.output(ctx, command{dir: p.dir, env: env, argv: []string{"go", "list", "-deps", "-tags", p.tags, p.pkg}})
+	return strings.Count(out, "\n"), err
+}
+
+// Backend builds the plugin's executable for this machine with the SDK's own build, so that it is what a release has.
+func (b Builder) Backend(context.Context) error {
+	out := filepath.Join(b.Root, "dist", "datasource", "gpx_warpwatch_"+runtime.GOOS+"_"+runtime.GOARCH)
+	s := stamp.Stamp{
+		Inputs: []string{"go.sum", "pkg", "package.json", "src/plugin.json", "src/datasource/plugin.json"}, Outputs: []string{out},
+		Extra: []string{runtime.Version()},
+	}
+	return b.step("plugin backend", s, func(p *console.Progress) error {
+		stop := keepAlive(p)
+		defer stop()
+		return sdkBuild()
+	})
+}
+
+func sdkBuild() error {
+	target := runtime.GOOS + "/" + runtime.GOARCH
+	switch target {
+	case "linux/amd64":
+		return sdk.Build{}.Linux()
+	case "linux/arm64":
+		return sdk.Build{}.LinuxARM64()
+	case "darwin/amd64":
+		return sdk.Build{}.Darwin()
+	case "darwin/arm64":
+		return sdk.Build{}.DarwinARM64()
+	default:
+		return fmt.Errorf("Grafana has no backend plugins for %s", target)
+	}
+}

@@ -1,0 +1,119 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// verdict is what an answer is worth.
+type verdict struct {
+	series, values int
+	low, high      float64
+	unit           string
+	notices        []string
+	faults         []string
+}
+
+// judge reads an answer to a query.
+func judge(query map[string]any, a answer, known *catalog.Catalog) verdict {
+	v := verdict{low: math.Inf(1), high: math.Inf(-1)}
+	if a.Error != "" {
+		v.faults = append(v.faults, a.Error)
+		return v
+	}
+	want, limit := expectation(query, known)
+	for _, f := range a.Frames {
+		for _, n := range f.Schema.Meta.Notices {
+			v.notices = append(v.notices, n.Severity+": "+n.Text)
+		}
+		for i, column := range f.Schema.Fields {
+			if column.Type != "number" || i >= len(f.Data.Values) {
+				continue
+			}
+			v.series++
+			v.read(f.Data.Values[i])
+			if v.unit = column.Config.Unit; want != "" && v.unit != want {
+				v.fault("field %q is in %q, its metric in %q", column.Name, v.unit, want)
+			}
+		}
+	}
+	switch {
+	case v.values == 0:
+		v.fault("empty")
+	case v.low < limit.low || v.high > limit.high:
+		v.fault("values from %g to %g, possible are %g to %g", v.low, v.high, limit.low, limit.high)
+	}
+	return v
+}
+
+func (v *verdict) fault(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !strings.Contains(strings.Join(v.faults, "\n"), text) {
+		v.faults = append(v.faults, text)
+	}
+}
+
+func (v *verdict) read(values []any) {
+	for _, value := range values {
+		if n, ok := value.(float64); ok {
+			v.values++
+			v.low, v.high = min(v.low, n), max(v.high, n)
+		}
+	}
+}
+
+// bounds are the values that a unit can have on a GPU of today; what lies outside was converted wrongly.
+type bounds struct{ low, high float64 }
+
+// expectation is Grafana's unit of the metric that a query asks for, and its bounds. A PromQL query may have any.
+func expectation(query map[string]any, known *catalog.Catalog) (unit string, b bounds) {
+	anything := bounds{math.Inf(-1), math.Inf(1)}
+	name, _ := query["metric"].(string)
+	metric, found := known.Metric(name)
+	if !found {
+		return "", anything
+	}
+	measured := metric.Unit
+	rate := metric.Kind == catalog.Counter
+	if rate {
+		measured = measured.PerSecond()
+	}
+	// A sum is of many devices.
+	many := query["aggregation"] == "sum"
+	switch measured {
+	case gpu.Ratio:
+		return "percentunit", orMore(bounds{0, 1.001}, many)
+	case gpu.Celsius:
+		return "celsius", bounds{-40, 130}
+	case gpu.Watts:
+		return "watt", orMore(bounds{0, 3000}, many)
+	case gpu.Hertz:
+		return "hertz", bounds{0, 2e10}
+	case gpu.Bytes:
+		return "bytes", orMore(bounds{0, 1e12}, many)
+	case gpu.BytesPerSecond:
+		return "Bps", orMore(bounds{0, 5e12}, many)
+	case gpu.Seconds:
+		return "s", anything
+	case gpu.Joules:
+		return "joule", anything
+	case gpu.Count:
+		if rate {
+			return "cps", bounds{0, math.Inf(1)}
+		}
+		return "short", bounds{0, math.Inf(1)}
+	default:
+		return "none", anything
+	}
+}
+
+func orMore(b bounds, many bool) bounds {
+	if many {
+		b.high = math.Inf(1)
+	}
+	return b
+}
