@@ -27,7 +27,6 @@ type program struct {
 	tags    string
 	ldflags string
 	inputs  []string
-	extra   []string
 	count   bool // worth counting the packages first, because it takes minutes
 }
 
@@ -73,6 +72,14 @@ func (b Builder) Preview(ctx context.Context) error {
 	return b.program(ctx, program{step: "preview", pkg: "./preview", out: b.Bin("preview"), inputs: []string{"go.sum", "preview"}})
 }
 
+// GolangciLint builds the linter of the Go sources. The first time takes minutes.
+func (b Builder) GolangciLint(ctx context.Context) error {
+	return b.program(ctx, program{
+		step: "golangci-lint", dir: "tools/lint", pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", out: b.Bin("golangci-lint"),
+		ldflags: "-s -w", inputs: []string{"tools/lint/go.sum"}, count: true,
+	})
+}
+
 func (b Builder) program(ctx context.Context, p program) error {
 	cgo := "0"
 	if p.cgo {
@@ -80,7 +87,7 @@ func (b Builder) program(ctx context.Context, p program) error {
 	}
 	s := stamp.Stamp{
 		Inputs: p.inputs, Outputs: []string{p.out},
-		Extra: append([]string{runtime.Version(), p.pkg, p.tags, p.ldflags, cgo}, p.extra...),
+		Extra: []string{runtime.Version(), p.pkg, p.tags, p.ldflags, cgo},
 	}
 	return b.step(p.step, s, func(progress *console.Progress) error {
 		if err := os.MkdirAll(filepath.Dir(p.out), 0o755); err != nil {

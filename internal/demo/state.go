@@ -14,6 +14,9 @@ type StateProcess struct {
 	URL  string `json:"url"`
 }
 
+// StateFile is where the stack's State is.
+func (s *Stack) StateFile() string { return s.folder.State() }
+
 func (s *Stack) writeState() error {
 	urls := map[string]string{s.ui: s.URL()}
 	for _, c := range s.topology.Clusters {
