@@ -1,0 +1,43 @@
+import { type ScopedVars } from '@grafana/data';
+import { type TemplateSrv } from '@grafana/runtime';
+
+import { SCOPE_KEYS } from '../query';
+import { type GpuQuery } from '../types';
+import { keepingMacros } from './macros';
+import { promqlValue } from './promql';
+import { expandScope } from './scope';
+
+/** The query with the dashboard's variables replaced and the backend's macros kept. */
+export function applyVariables(query: GpuQuery, templateSrv: TemplateSrv, scopedVars: ScopedVars): GpuQuery {
+  const variables = keepingMacros(scopedVars);
+  const text = (value: string | undefined) => (value ? templateSrv.replace(value, variables) : value);
+
+  const result: GpuQuery = { ...query };
+  for (const key of SCOPE_KEYS) {
+    if (query[key]) {
+      result[key] = expandScope(query[key], templateSrv, variables);
+    }
+  }
+  if (query.expr) {
+    result.expr = templateSrv.replace(query.expr, variables, promqlValue);
+  }
+  for (const key of ['metric', 'legend', 'minStep'] as const) {
+    if (query[key]) {
+      result[key] = text(query[key]);
+    }
+  }
+  return result;
+}
+
+/** Whether a query depends on a variable of the dashboard. */
+export function usesVariables(query: GpuQuery, templateSrv: TemplateSrv): boolean {
+  const scope = SCOPE_KEYS.flatMap((key) => query[key] ?? []);
+  return [query.expr, query.metric, query.legend, query.minStep, ...scope].some(
+    (text) => text !== undefined && templateSrv.containsTemplate(withoutMacros(text))
+  );
+}
+
+/** containsTemplate takes any `$name` for a variable, the backend's own macros too. */
+function withoutMacros(text: string): string {
+  return text.replace(/\$__\w+|\$\{__\w+(?::\w+)?\}/g, '');
+}

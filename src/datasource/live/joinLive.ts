@@ -1,0 +1,182 @@
+import { type DataFrame, type DataQueryRequest, type DataQueryResponse, LoadingState } from '@grafana/data';
+import { type GrafanaLiveSrv } from '@grafana/runtime';
+import {
+  auditTime,
+  connect,
+  defer,
+  distinctUntilChanged,
+  EMPTY,
+  ignoreElements,
+  map,
+  merge,
+  type Observable,
+  of,
+  scan,
+  startWith,
+  Subject,
+  switchMap,
+  tap,
+  timer,
+} from 'rxjs';
+
+import { continuationOf, requestNow } from './continuation';
+import { failureOf } from './failureOf';
+import { liveDisabled, refreshFailed, type Trouble, withTrouble } from './trouble';
+import { type ChannelState, pollMsOf, type Troubles, watchChannel } from './watchChannel';
+
+/** Packets of several channels that arrive together become one answer. */
+const COALESCE_MS = 40;
+
+/** How soon a panel whose live side went away asks whether it is back. */
+const RETURN_MS = 10_000;
+
+export interface JoinOptions<T extends DataQueryRequest> {
+  request: T;
+  /** Asks the backend; never fails, but answers with errors. */
+  ask: (request: T) => Observable<DataQueryResponse>;
+  /** Undefined where Grafana runs without Live. */
+  live: GrafanaLiveSrv | undefined;
+  /** UID of the data source. */
+  uid: string;
+  /** Whether the panel may show warnings. */
+  showWarnings: boolean;
+}
+
+/**
+ * The backend's answer, continued by the streams it names. Every emission is the whole answer: static frames, errors and
+ * notices as they came, streamed frames as they stand. While a stream is in trouble the panel keeps what it has, says
+ * why, and the backend is asked again from time to time.
+ */
+export function joinLive<T extends DataQueryRequest>(options: JoinOptions<T>): Observable<DataQueryResponse> {
+  return defer(() => {
+    const again = new Subject<void>();
+    const memory: Memory = { troubles: new Map() };
+    return again.pipe(
+      startWith(undefined),
+      switchMap((_, round) =>
+        options
+          .ask(round === 0 ? options.request : requestNow(options.request))
+          .pipe(switchMap((answer) => continueAnswer(answer, round, options, memory, again)))
+      )
+    );
+  });
+}
+
+/** What one round leaves for the next. */
+interface Memory {
+  /** The last response that had data. */
+  shown?: DataQueryResponse;
+  /** By channel path and refId. */
+  troubles: Map<string, Troubles>;
+}
+
+function continueAnswer<T extends DataQueryRequest>(
+  answer: DataQueryResponse,
+  round: number,
+  options: JoinOptions<T>,
+  memory: Memory,
+  again: Subject<void>
+): Observable<DataQueryResponse> {
+  const askLater = (ms: number) =>
+    timer(ms).pipe(
+      tap(() => again.next()),
+      ignoreElements()
+    );
+  const seeds: DataFrame[] = answer.data.filter(continuationOf);
+
+  if (round > 0 && memory.shown && answer.data.length === 0) {
+    const failed = refreshFailed(failureOf(answer) ?? 'it was empty');
+    return merge(of(warned(memory.shown, failed, options.showWarnings)), askLater(RETURN_MS));
+  }
+  if (seeds.length === 0) {
+    memory.shown = answer;
+    return round === 0 ? of(answer) : merge(of({ ...answer, state: LoadingState.Streaming }), askLater(RETURN_MS));
+  }
+  if (!options.live) {
+    return of(warned(answer, liveDisabled(), options.showWarnings));
+  }
+
+  const pollMs = Math.max(...seeds.map((seed) => pollMsOf(continuationOf(seed)!)));
+  const start = initialStates(seeds, memory);
+  return followAll(seeds, options.live, options.uid, memory).pipe(
+    // Both sides must listen before the first channel speaks, which it may do at once.
+    connect((states) =>
+      merge(
+        states.pipe(
+          auditTime(COALESCE_MS),
+          startWith(start),
+          map((current) => respond(answer, current, options.showWarnings)),
+          tap((response) => {
+            memory.shown = response;
+          })
+        ),
+        states.pipe(
+          startWith(start),
+          map(needsAsking),
+          distinctUntilChanged(),
+          switchMap((asking) => (asking ? askLater(pollMs) : EMPTY))
+        )
+      )
+    )
+  );
+}
+
+type States = Map<DataFrame, ChannelState>;
+
+/** The states of all channels, each time one changes. */
+function followAll(seeds: DataFrame[], live: GrafanaLiveSrv, uid: string, memory: Memory): Observable<States> {
+  const changes = seeds.map((seed) => {
+    const continuation = continuationOf(seed)!;
+    const carried = memory.troubles.get(channelKey(seed));
+    return watchChannel({ live, uid, seed, continuation, carried }).pipe(
+      tap((state) => memory.troubles.set(channelKey(seed), state.troubles)),
+      map((state) => ({ seed, state }))
+    );
+  });
+  return merge(...changes).pipe(
+    scan((states, { seed, state }) => new Map(states).set(seed, state), initialStates(seeds, memory))
+  );
+}
+
+function initialStates(seeds: DataFrame[], memory: Memory): States {
+  return new Map(
+    seeds.map((seed) => [seed, { frame: seed, troubles: memory.troubles.get(channelKey(seed)) ?? {}, outdated: false }])
+  );
+}
+
+/** A question keeps its refId through every round, while its path changes with the series that it finds. */
+function channelKey(seed: DataFrame): string {
+  return seed.refId ?? '';
+}
+
+function needsAsking(states: States): boolean {
+  return Array.from(states.values()).some((state) => state.outdated || troubleOf(state) !== undefined);
+}
+
+/** The most telling of what is wrong: without a connection nothing else can be right. */
+function troubleOf({ troubles }: ChannelState): Trouble | undefined {
+  return troubles.connection ?? troubles.channel ?? troubles.silence;
+}
+
+/** The whole answer, in its own order. A trouble is told once, however many frames have it. */
+function respond(answer: DataQueryResponse, states: States, showWarnings: boolean): DataQueryResponse {
+  const told = new Set<string>();
+  const data = answer.data.map((frame: DataFrame) => {
+    const state = states.get(frame);
+    if (!state) {
+      return frame;
+    }
+    const trouble = troubleOf(state);
+    if (!trouble || !showWarnings || told.has(trouble.text)) {
+      return state.frame;
+    }
+    told.add(trouble.text);
+    return withTrouble(state.frame, trouble);
+  });
+  return { ...answer, data, state: LoadingState.Streaming };
+}
+
+function warned(answer: DataQueryResponse, trouble: Trouble, showWarnings: boolean): DataQueryResponse {
+  const [first, ...rest]: DataFrame[] = answer.data;
+  return first && showWarnings ? { ...answer, data: [withTrouble(first, trouble), ...rest] } : answer;
+}

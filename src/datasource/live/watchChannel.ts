@@ -1,0 +1,147 @@
+import { type DataFrame, dataFrameToJSON, type DataQueryResponse, parseLiveChannelAddress } from '@grafana/data';
+import { type GrafanaLiveSrv, StreamingFrameAction } from '@grafana/runtime';
+import { catchError, defer, distinctUntilChanged, endWith, map, Observable, of, Subject, switchMap, timer } from 'rxjs';
+
+import { messageOf } from '../../shared/messageOf';
+import { type LiveContinuation } from '../types';
+import { failureOf } from './failureOf';
+import { Timeline } from './Timeline';
+import { channelFailed, disconnected, silent, type Trouble } from './trouble';
+
+/** How long a connection may be down before the panel says so: reloads and reconnects take less. */
+export const GRACE_MS = 5_000;
+
+/** Silence that is worth a word, at least; slow streams get five of their own steps. */
+export const SILENCE_MS = 15_000;
+const SILENCE_STEPS = 5;
+
+/** How often an answer is asked for in place of the stream, at most. */
+const POLL_MS = 10_000;
+
+/** Rows of Grafana's own buffer beyond what the range needs. */
+const SPARE_ROWS = 60;
+
+/** What stands between a panel and its stream. Several may hold at once. */
+export interface Troubles {
+  connection?: Trouble;
+  channel?: Trouble;
+  silence?: Trouble;
+}
+
+/** A frame that its stream continues, as of now. */
+export interface ChannelState {
+  frame: DataFrame;
+  troubles: Troubles;
+  /** The stream carries other series than the answer began with, so the answer must be asked for again. */
+  outdated: boolean;
+}
+
+export interface Channel {
+  live: GrafanaLiveSrv;
+  /** UID of the data source. */
+  uid: string;
+  /** The history that the stream continues. */
+  seed: DataFrame;
+  continuation: LiveContinuation;
+  /** What was wrong when the seed was asked for; it stays so until the stream shows otherwise. */
+  carried?: Troubles;
+}
+
+/** How long to wait before the question is put again while its stream is in trouble. */
+export function pollMsOf(continuation: LiveContinuation): number {
+  return Math.max(POLL_MS, continuation.stepMs);
+}
+
+/**
+ * Follows a channel: emits on every packet that brings rows and on every change of what is wrong. It never completes and
+ * never fails; a stream that does is in trouble.
+ */
+export function watchChannel({ live, uid, seed, continuation, carried = {} }: Channel): Observable<ChannelState> {
+  return new Observable<ChannelState>((subscriber) => {
+    const pollMs = pollMsOf(continuation);
+    const silenceMs = Math.max(SILENCE_MS, SILENCE_STEPS * continuation.stepMs);
+    const timeline = new Timeline(seed, continuation.rangeMs, continuation.stepMs);
+    const heard = new Subject<void>();
+    let troubles: Troubles = carried;
+    let outdated = false;
+
+    const update = (change: Troubles) => {
+      troubles = { ...troubles, ...change };
+      subscriber.next({ frame: timeline.toFrame(), troubles, outdated });
+    };
+
+    const onPacket = (packet: Packet) => {
+      if ('failure' in packet) {
+        update({ channel: channelFailed(packet.failure, pollMs) });
+        return;
+      }
+      const before = outdated;
+      outdated = timeline.differsFrom(packet.frame);
+      if (timeline.overlay(packet.frame) > 0) {
+        heard.next();
+        update({ channel: undefined, silence: undefined });
+      } else if (outdated !== before) {
+        update({});
+      }
+    };
+
+    subscriber.add(
+      heard.pipe(switchMap(() => timer(silenceMs))).subscribe(() => update({ silence: silent(silenceMs, pollMs) }))
+    );
+    subscriber.add(
+      connection(live, carried.connection ? 0 : GRACE_MS, pollMs).subscribe((trouble) => {
+        if (trouble !== troubles.connection) {
+          update({ connection: trouble });
+        }
+      })
+    );
+    heard.next();
+    subscriber.add(packets(live, uid, seed, continuation).subscribe(onPacket));
+  });
+}
+
+type Packet = { frame: DataFrame } | { failure: string };
+
+/** What the channel delivers: Grafana's buffer after each packet, or why there is none. */
+function packets(
+  live: GrafanaLiveSrv,
+  uid: string,
+  seed: DataFrame,
+  continuation: LiveContinuation
+): Observable<Packet> {
+  return defer(() => {
+    const address = parseLiveChannelAddress(`ds/${uid}/${continuation.path}`);
+    if (!address) {
+      return of({ failure: `the channel ${continuation.path} has no valid address` });
+    }
+    return live
+      .getDataStream({
+        addr: { ...address, data: continuation.data },
+        frame: dataFrameToJSON(seed),
+        buffer: {
+          // Grafana cuts to the panel's width by default, which would cut a longer history.
+          maxLength: seed.length + Math.ceil(continuation.rangeMs / continuation.stepMs) + SPARE_ROWS,
+          maxDelta: continuation.rangeMs,
+          action: StreamingFrameAction.Append,
+        },
+      })
+      .pipe(map(toPacket), endWith({ failure: 'the stream ended' }));
+  }).pipe(catchError((error: unknown) => of({ failure: messageOf(error) })));
+}
+
+function toPacket(response: DataQueryResponse): Packet {
+  const failure = failureOf(response);
+  if (failure !== undefined) {
+    return { failure };
+  }
+  const frame: DataFrame | undefined = response.data[0];
+  return frame ? { frame } : { failure: 'Grafana delivered a packet without a frame' };
+}
+
+/** Undefined while the browser is connected; after the grace, what is wrong. */
+function connection(live: GrafanaLiveSrv, graceMs: number, pollMs: number): Observable<Trouble | undefined> {
+  return live.getConnectionState().pipe(
+    distinctUntilChanged(),
+    switchMap((connected) => (connected ? of(undefined) : timer(graceMs).pipe(map(() => disconnected(pollMs)))))
+  );
+}

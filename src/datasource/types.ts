@@ -1,0 +1,172 @@
+import { type DataSourceJsonData, type QueryResultMetaNotice } from '@grafana/data';
+import { type DataQuery } from '@grafana/schema';
+
+/** What a query asks for. `metric` goes by meaning, `promql` by expression. */
+export type QueryType = 'metric' | 'promql';
+
+/** How several devices become one series. Empty: what the metric's catalogue entry calls its first aggregation. */
+export type Aggregation = '' | 'avg' | 'max' | 'min' | 'sum';
+
+/** One series for each of these. `identity` is a GPU or a MIG instance. */
+export type AggregateBy = 'identity' | 'node' | 'cluster' | 'model';
+
+/** Where values come from. `auto` joins both sides. */
+export type Source = 'auto' | 'history' | 'live';
+
+export type Format = 'time_series' | 'table';
+
+/** What a query is restricted to. Entries are exact values, or `/re/` for a regular expression; empty means all. */
+export interface Scope {
+  clusters: string[];
+  nodes: string[];
+  /** UUIDs. */
+  gpus: string[];
+  /** `<GPU UUID>/<GPU instance id>`. */
+  migs: string[];
+  models: string[];
+  namespaces: string[];
+  pods: string[];
+  jobs: string[];
+}
+
+/** The query as dashboards store it: flat, versioned, everything optional but what the type needs. */
+export interface GpuQuery extends DataQuery, Partial<Scope> {
+  queryType?: QueryType;
+  schemaVersion?: number;
+
+  metric?: string;
+  aggregation?: Aggregation;
+  aggregateBy?: AggregateBy;
+  source?: Source;
+  /** Whether a panel that ends at now goes on by the stream. Default true. */
+  live?: boolean;
+
+  expr?: string;
+
+  format?: Format;
+  instant?: boolean;
+  legend?: string;
+  /** A duration with its unit, such as `5s`. */
+  minStep?: string;
+}
+
+export type AuthMethod = 'none' | 'basic' | 'bearer';
+
+/** A Prometheus-compatible server. Durations carry their unit. */
+export interface EndpointSettings {
+  /** Names the endpoint in messages and its secrets in secureJsonData; never changes once given. */
+  id: string;
+  url: string;
+  auth?: AuthMethod;
+  user?: string;
+  timeout?: string;
+  replicaLabel?: string;
+  tlsSkipVerify?: boolean;
+  serverName?: string;
+}
+
+export interface ClusterSettings {
+  name: string;
+  endpoints: EndpointSettings[];
+}
+
+export type Discovery = 'prometheus' | 'static' | 'off';
+
+export interface StaticAgentSettings {
+  cluster: string;
+  /** `host:port`. */
+  address: string;
+}
+
+export interface AgentSettings {
+  discovery?: Discovery;
+  static?: StaticAgentSettings[];
+  /** Host names, `*.domain`, addresses and networks that may be dialled. Empty: none. */
+  allow?: string[];
+  scheme?: 'http' | 'https';
+  auth?: AuthMethod;
+  user?: string;
+  tlsSkipVerify?: boolean;
+  serverName?: string;
+}
+
+export type NoticeLevel = 'info' | 'warning' | 'error';
+
+/** jsonData of the data source. */
+export interface GpuSettings extends DataSourceJsonData {
+  clusters?: ClusterSettings[];
+  scrapeInterval?: string;
+  agents?: AgentSettings;
+  noticeLevel?: NoticeLevel;
+}
+
+/** secureJsonData: `endpoint_<id>_password`, `endpoint_<id>_token`, `endpoint_<id>_caCert`, and `agents_…` alike. */
+export type GpuSecrets = Record<string, string>;
+
+/** A row of the catalogue, from the resource `metrics`. */
+export interface Metric {
+  name: string;
+  unit: string;
+  kind: 'gauge' | 'counter';
+  family: string;
+  help: string;
+  caveat: string;
+  nvidiaSmi: string;
+  aggregations: Aggregation[];
+}
+
+/** What template variables and the editor's scope fields can list. */
+export type VariableKind = 'cluster' | 'node' | 'gpu' | 'mig' | 'model';
+
+export interface VariableValue {
+  value: string;
+  text: string;
+}
+
+export interface Notice {
+  severity: NonNullable<QueryResultMetaNotice['severity']>;
+  text: string;
+}
+
+/** The answer of the resource `variables`. */
+export interface VariableValues {
+  values: VariableValue[];
+  notices: Notice[];
+}
+
+/** A template variable's query: a kind, under parents. */
+export interface GpuVariableQuery extends DataQuery {
+  kind: VariableKind;
+  clusters?: string[];
+  nodes?: string[];
+  gpus?: string[];
+}
+
+export type AgentState = 'idle' | 'connecting' | 'connected' | 'stale' | 'refused' | 'unreachable';
+
+/** A row of the resource `agents`. */
+export interface AgentStatus {
+  cluster: string;
+  node: string;
+  address: string;
+  state: AgentState;
+  /** RFC 3339; empty when never connected. */
+  since: string;
+  error: string;
+  version: string;
+  /** `nvml` or `simulate`. */
+  source: string;
+  periodMs: number;
+  clockOffsetMs: number;
+  devices: number;
+}
+
+/** `meta.custom.live` of a frame that the stream continues. */
+export interface LiveContinuation {
+  /** Channel path below `ds/<data source uid>/`; a hash of `data`. */
+  path: string;
+  /** What the backend streams; it goes along with the subscription and is checked against the path. */
+  data: unknown;
+  stepMs: number;
+  rangeMs: number;
+}

@@ -1,0 +1,2 @@
+export const APP_ID = 'warpwatch-gpu-app';
+export const DATA_SOURCE_ID = 'warpwatch-gpu-datasource';
