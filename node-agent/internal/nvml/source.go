@@ -1,0 +1,158 @@
+// Package nvml reads GPUs through the NVIDIA driver's management library. It is the agent's only package with cgo.
+//
+// The library is opened at run time, and its functions are bound when first called: a function that the installed driver
+// lacks would end the process there ("symbol lookup error"). Every call is therefore looked up before its first use, see
+// calls.go. The binary must be linked with lazy binding, which is the default of most toolchains and must be asked for
+// where it is not: go build -ldflags '-extldflags=-Wl,-z,lazy'. (The flag cannot stand in a cgo directive; Go does not
+// accept it there.)
+//
+// glibc never unloads a library that the program itself was bound to. An agent whose driver package is upgraded under it
+// keeps the old library until it is restarted.
+package nvml
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/warpwatch/warpwatch/node-agent/internal/device"
+)
+
+// Options change what a Source looks at. The zero value is right for a node.
+type Options struct {
+	// Proc is where the proc file system is mounted, "/proc" when empty. The kernel lists the GPUs there that it has,
+	// which may be more than the library saw when it was opened.
+	Proc   string
+	Logger *slog.Logger // slog.Default() when nil
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+}
+
+// Source is the driver of this node. It implements device.Source.
+type Source struct {
+	lib    *library
+	proc   string
+	log    *slog.Logger
+	driver string
+	boards []*board // in NVML's order
+	kernel int      // how many GPUs the kernel listed when the library was opened
+}
+
+// New wraps the library; nvml.New() is the real one. Nothing is loaded until Open.
+func New(api nvml.Interface, o Options) *Source {
+	if o.Proc == "" {
+		o.Proc = "/proc"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Source{lib: newLibrary(api, o.Now, o.Logger), proc: o.Proc, log: o.Logger}
+}
+
+// Name implements device.Source.
+func (s *Source) Name() string { return "nvml" }
+
+// Open implements device.Source.
+func (s *Source) Open(context.Context) error {
+	s.lib.forget()
+	s.boards = nil
+	const act = "open NVML"
+	if ret := s.lib.api.Init(); ret != nvml.SUCCESS && ret != nvml.ERROR_ALREADY_INITIALIZED {
+		return failure(act, ret)
+	}
+	s.driver = ""
+	if s.lib.has(callDriverVersion) {
+		version, ret := s.lib.api.SystemGetDriverVersion()
+		if ret != nvml.SUCCESS {
+			return errors.Join(failure("read the driver's version", ret), s.Close())
+		}
+		s.driver = version
+	}
+	s.kernel = s.kernelCount()
+	return nil
+}
+
+// Close implements device.Source.
+func (s *Source) Close() error {
+	for _, b := range append(s.lib.drain(), s.boards...) {
+		b.release()
+	}
+	s.boards = nil
+	if ret := s.lib.api.Shutdown(); ret != nvml.SUCCESS && ret != nvml.ERROR_UNINITIALIZED {
+		return failure("close NVML", ret)
+	}
+	return nil
+}
+
+// Inventory implements device.Source.
+func (s *Source) Inventory(ctx context.Context) (device.Inventory, error) {
+	if n := s.kernelCount(); n > s.kernel {
+		return device.Inventory{}, fmt.Errorf("list GPUs: the kernel has %d, it had %d: %w", n, s.kernel, device.ErrChanged)
+	}
+	count, ret := s.lib.api.DeviceGetCount()
+	switch {
+	case ret == nvml.ERROR_UNINITIALIZED:
+		return device.Inventory{}, fmt.Errorf("count GPUs: NVML was shut down: %w", device.ErrChanged)
+	case ret != nvml.SUCCESS:
+		return device.Inventory{}, failure("count GPUs", ret)
+	}
+	found := device.Inventory{Driver: s.driver}
+	var boards []*board
+	for i := range count {
+		if err := ctx.Err(); err != nil {
+			return device.Inventory{}, err
+		}
+		b, err := s.board(i)
+		if err != nil {
+			found.Unreadable = append(found.Unreadable, err)
+			continue
+		}
+		boards = append(boards, b)
+		found.Boards = append(found.Boards, b)
+	}
+	// Samples of a board that is gone may still be running, so its GPM buffers are left to Close.
+	for _, old := range s.boards {
+		if !slices.Contains(boards, old) {
+			s.lib.retire(old)
+		}
+	}
+	s.boards = boards
+	return found, nil
+}
+
+// board reads who GPU i is, and returns the board that is known already when it is still the same.
+func (s *Source) board(i int) (*board, error) {
+	handle, ret := s.lib.api.DeviceGetHandleByIndex(i)
+	if ret != nvml.SUCCESS {
+		return nil, failure(fmt.Sprintf("open GPU %d", i), ret)
+	}
+	devices, err := describe(s.lib, handle, i, s.driver)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range s.boards {
+		if slices.Equal(known.devices, devices) {
+			return known, nil
+		}
+	}
+	return newBoard(s.lib, handle, devices), nil
+}
+
+// kernelCount is how many GPUs the kernel module lists, 0 when it does not say.
+func (s *Source) kernelCount() int {
+	entries, err := os.ReadDir(filepath.Join(s.proc, "driver", "nvidia", "gpus"))
+	if err != nil {
+		return 0 // no module, or a container that hides it: there is nothing to compare with
+	}
+	return len(entries)
+}
