@@ -53,10 +53,10 @@ func fleet() []Cluster {
 				{Name: "north-gpu-03", Seed: 13, Model: "h200", Profile: "inference", MIG: []string{"3g.71gb", "2g.35gb", "1g.18gb", "1g.18gb"}},
 			},
 			Exporters: []Exporter{
-				{Job: "dcgm-exporter", Instance: "old-node:9400", File: "dcgm-4.8.prom"},
-				{Job: "dcgm-exporter", Instance: "new-node:9400", File: "dcgm-4.9.prom"},
-				{Job: "dcgm-exporter", Instance: "rack1-gpu01:9400", File: "dcgm-mig.prom"},
-				{Job: "nvidia-gpu-exporter", Instance: "h200-01:9835", File: "nvidia-smi-h200.prom"},
+				{Job: "dcgm-exporter", Instance: "north-gpu-04:9400", File: "dcgm-4.8.prom"},
+				{Job: "dcgm-exporter", Instance: "north-gpu-05:9400", File: "dcgm-4.9.prom"},
+				{Job: "dcgm-exporter", Instance: "north-gpu-06:9400", File: "dcgm-mig.prom"},
+				{Job: "nvidia-gpu-exporter", Instance: "north-gpu-07:9835", File: "nvidia-smi-h200.prom"},
 			},
 		},
 		{
@@ -67,10 +67,10 @@ func fleet() []Cluster {
 				{Name: "south-gpu-03", Seed: 23, Model: "h200", Profile: "mixed", MIG: []string{"1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb"}},
 			},
 			Exporters: []Exporter{
-				{Job: "dcgm-exporter", Instance: "rack1-gpu01:9400", File: "dcgm-pods.prom"},
-				{Job: "nvidia-gpu-exporter", Instance: "h200-mig-01:9835", File: "nvidia-smi-h200-mig.prom"},
-				{Job: "nvidia-gpu-exporter", Instance: "workstation-01:9835", File: "nvidia-smi-rtx-4080.prom"},
-				{Job: "nvidia-gpu-exporter", Instance: "windows-01:9835", File: "nvidia-smi-windows.prom"},
+				{Job: "dcgm-exporter", Instance: "south-gpu-04:9400", File: "dcgm-pods.prom"},
+				{Job: "nvidia-gpu-exporter", Instance: "south-gpu-05:9835", File: "nvidia-smi-h200-mig.prom"},
+				{Job: "nvidia-gpu-exporter", Instance: "south-ws-01:9835", File: "nvidia-smi-rtx-4080.prom"},
+				{Job: "nvidia-gpu-exporter", Instance: "south-ws-02:9835", File: "nvidia-smi-windows.prom"},
 			},
 		},
 	}
