@@ -1,0 +1,165 @@
+package live
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+	"strings"
+)
+
+// AllowList says which agents may be connected to. Addresses of agents come from label values, which whoever can
+// write to Prometheus chooses; without a list a data source could be pointed at any host that Grafana reaches.
+//
+// An entry is a host name, a pattern for one, an IP address, or a CIDR range. In a pattern a leading "*." stands for
+// any number of labels, any other "*" for part of one label, and "*" alone for every host. A nil or empty list allows nothing.
+//
+// A name is allowed by an entry that matches it, or when the address it leads to is in a listed range. The address is
+// looked at when the connection is made, for each attempt, so that a name which leads elsewhere by then is of no use.
+// Loopback, link-local, multicast and unspecified addresses are never reached by a name's entry alone (but for
+// "localhost"): there are other services than agents there, such as a cloud's metadata.
+type AllowList struct {
+	names  []string // lower case, without the trailing dot
+	ranges []netip.Prefix
+}
+
+// ParseAllowList reads the entries. The error names the entry and says what is accepted.
+func ParseAllowList(entries []string) (*AllowList, error) {
+	list := &AllowList{}
+	for _, entry := range entries {
+		text := strings.TrimSpace(entry)
+		if text == "" {
+			continue
+		}
+		if address, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+			address = address.WithZone("").Unmap()
+			list.ranges = append(list.ranges, netip.PrefixFrom(address, address.BitLen()))
+			continue
+		}
+		if strings.Contains(text, "/") {
+			prefix, err := netip.ParsePrefix(text)
+			if err != nil {
+				return nil, fmt.Errorf("allow-list entry %q: write a host, an IP address or a range such as 10.0.0.0/8, without scheme and path", entry)
+			}
+			list.ranges = append(list.ranges, prefix.Masked())
+			continue
+		}
+		name := normalName(text)
+		if !isNamePattern(name) {
+			return nil, fmt.Errorf("allow-list entry %q: write a host name such as gpu01.example.com or *.example.com, without a port", entry)
+		}
+		list.names = append(list.names, name)
+	}
+	return list, nil
+}
+
+func isNamePattern(name string) bool {
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
+			return !(isHostRune(r) || r == '*' || r == '?') || r == ':' || r == '%'
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func normalName(name string) string { return strings.TrimSuffix(strings.ToLower(name), ".") }
+
+// Empty reports whether the list allows nothing.
+func (l *AllowList) Empty() bool { return l == nil || len(l.names) == 0 && len(l.ranges) == 0 }
+
+// CheckHost says whether a connection to the host may be tried. A name that only a range may allow passes here; its
+// address is checked when it is dialled.
+func (l *AllowList) CheckHost(host string) error {
+	if l.Empty() {
+		return &DeniedError{Host: host, empty: true}
+	}
+	if address, err := netip.ParseAddr(host); err == nil {
+		return l.checkAddress(host, address)
+	}
+	if l.matchesName(host) || len(l.ranges) > 0 {
+		return nil
+	}
+	return &DeniedError{Host: host}
+}
+
+// checkAddress says whether the address that a host led to may be connected to.
+func (l *AllowList) checkAddress(host string, address netip.Addr) error {
+	address = address.WithZone("").Unmap()
+	for _, r := range l.ranges {
+		if r.Contains(address) {
+			return nil
+		}
+	}
+	denied := &DeniedError{Host: host, Address: address}
+	if !l.matchesName(host) {
+		return denied
+	}
+	if address.IsLoopback() && normalName(host) == "localhost" && l.lists("localhost") {
+		return nil
+	}
+	if address.IsLoopback() || address.IsLinkLocalUnicast() || address.IsMulticast() || address.IsUnspecified() {
+		denied.special = true
+		return denied
+	}
+	return nil
+}
+
+func (l *AllowList) lists(name string) bool {
+	for _, entry := range l.names {
+		if entry == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *AllowList) matchesName(host string) bool {
+	host = normalName(host)
+	for _, pattern := range l.names {
+		if pattern == "*" || matchName(pattern, host) {
+			return true
+		}
+	}
+	return false
+}
+
+func matchName(pattern, host string) bool {
+	if rest, ok := strings.CutPrefix(pattern, "*."); ok {
+		if extra := strings.Count(host, ".") - strings.Count(rest, "."); extra >= 1 {
+			parts := strings.SplitN(host, ".", extra+1)
+			return parts[0] != "" && matchName(rest, parts[extra])
+		}
+		return false
+	}
+	want, have := strings.Split(pattern, "."), strings.Split(host, ".")
+	if len(want) != len(have) {
+		return false
+	}
+	for i := range want {
+		if ok, err := path.Match(want[i], have[i]); err != nil || !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// DeniedError is a host, or the address that it led to, which the allow-list does not have.
+type DeniedError struct {
+	Host    string
+	Address netip.Addr // invalid when the name alone decided
+
+	empty, special bool
+}
+
+func (e *DeniedError) Error() string {
+	switch {
+	case e.empty:
+		return fmt.Sprintf("no agent may be connected to yet: add %s, a pattern such as *.example.com, or a range such as 10.0.0.0/8 to the allowed agents in the data source's settings", e.Host)
+	case e.special:
+		return fmt.Sprintf("%s leads to %s, which a host name does not allow: add %[2]s itself to the allowed agents in the data source's settings, if an agent is there", e.Host, e.Address)
+	case e.Address.IsValid() && e.Address.String() != e.Host:
+		return fmt.Sprintf("%s (%s) is not among the allowed agents: add the name, the address, or a range to them in the data source's settings", e.Host, e.Address)
+	}
+	return fmt.Sprintf("%s is not among the allowed agents: add it, or a pattern or range that it is in, to them in the data source's settings", e.Host)
+}

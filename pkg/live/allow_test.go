@@ -1,0 +1,154 @@
+package live
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseAllowListRefuses(t *testing.T) {
+	for entry, text := range map[string]string{
+		"http://gpu01":   "without scheme and path",
+		"10.0.0.0/33":    "a range such as 10.0.0.0/8",
+		"gpu01/metrics":  "without scheme and path",
+		"gpu01:9847":     "without a port",
+		"gpu 01":         "write a host name",
+		"gpu..example":   "write a host name",
+		"user@gpu01":     "write a host name",
+		"[gpu01":         "write a host name",
+		"gpu01;gpu02":    "write a host name",
+		"10.0.0.1:9847":  "without a port",
+		"*.example.com.": "",
+	} {
+		list, err := ParseAllowList([]string{" ", entry})
+		if text == "" {
+			require.NoError(t, err)
+			require.False(t, list.Empty())
+			continue
+		}
+		require.ErrorContains(t, err, text, entry)
+		require.ErrorContains(t, err, entry)
+	}
+}
+
+func TestAllowListHosts(t *testing.T) {
+	for _, tc := range []struct {
+		entry, host string
+		want        bool
+	}{
+		{"gpu01", "gpu01", true},
+		{"gpu01", "GPU01", true},
+		{"GPU01.", "gpu01", true},
+		{"gpu01", "gpu01.", true},
+		{"gpu01", "gpu011", false},
+		{"gpu01", "gpu01.evil.example", false},
+		{"gpu*", "gpu01", true},
+		{"gpu*", "gpu01.evil.example", false},
+		{"gpu-?.example.com", "gpu-1.example.com", true},
+		{"*.example.com", "gpu01.example.com", true},
+		{"*.example.com", "a.b.example.com", true},
+		{"*.example.com", "example.com", false},
+		{"*.example.com", ".example.com", false},
+		{"*.example.com", "evilexample.com", false},
+		{"*.example.com", "example.com.evil", false},
+		{"*.gpu*.example.com", "n1.gpu7.example.com", true},
+		{"*.gpu*.example.com", "n1.cpu7.example.com", false},
+		{"*", "anything.at.all", true},
+		{"10.0.0.0/8", "10.1.2.3", true},
+		{"10.9.9.9/8", "10.1.2.3", true},
+		{"10.0.0.0/8", "11.1.2.3", false},
+		{"10.0.0.0/8", "::ffff:10.1.2.3", true},
+		{"10.0.0.1", "10.0.0.1", true},
+		{"10.0.0.1", "10.0.0.2", false},
+		{"fd00::/8", "fd12::1", true},
+		{"[fd00::1]", "fd00::1", true},
+		{"fe80::1", "fe80::1%eth0", true},
+		{"*", "10.1.2.3", true},
+		{"*", "127.0.0.1", false},
+		{"*", "169.254.169.254", false},
+		{"*", "::", false},
+		{"gpu*", "10.1.2.3", false},
+	} {
+		list, err := ParseAllowList([]string{tc.entry})
+		require.NoError(t, err)
+		err = list.CheckHost(tc.host)
+		require.Equal(t, tc.want, err == nil, "%s on %s: %v", tc.host, tc.entry, err)
+	}
+	require.Error(t, (*AllowList)(nil).CheckHost("gpu01"))
+	require.True(t, (*AllowList)(nil).Empty())
+}
+
+// What a name resolves to is decided by whoever runs its DNS, and may differ from one question to the next.
+func TestAllowListAddresses(t *testing.T) {
+	for _, tc := range []struct {
+		entries       []string
+		host, address string
+		text          string
+	}{
+		{entries: []string{"*.example.com"}, host: "n1.example.com", address: "192.168.1.1"},
+		{entries: []string{"10.0.0.0/8"}, host: "n1.example.com", address: "10.1.1.1"},
+		{
+			entries: []string{"10.0.0.0/8"}, host: "n1.example.com", address: "192.168.1.1",
+			text: "n1.example.com (192.168.1.1) is not among the allowed agents",
+		},
+		{
+			entries: []string{"*.example.com"}, host: "n1.example.com", address: "169.254.169.254",
+			text: "n1.example.com leads to 169.254.169.254, which a host name does not allow: add 169.254.169.254 itself",
+		},
+		{entries: []string{"*"}, host: "n1.example.com", address: "::ffff:127.0.0.1", text: "n1.example.com leads to 127.0.0.1"},
+		{entries: []string{"*"}, host: "n1.example.com", address: "0.0.0.0", text: "which a host name does not allow"},
+		{entries: []string{"*", "127.0.0.0/8"}, host: "n1.example.com", address: "127.0.1.1"},
+		{entries: []string{"localhost"}, host: "localhost", address: "::1"},
+		{entries: []string{"local*"}, host: "localhost", address: "::1", text: "which a host name does not allow"},
+	} {
+		list, err := ParseAllowList(tc.entries)
+		require.NoError(t, err)
+		err = list.checkAddress(tc.host, netip.MustParseAddr(tc.address))
+		if tc.text == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, tc.text)
+	}
+}
+
+// The check is made on the way to the network: a name that passes leads nowhere else.
+func TestGuardedDialLooksAtTheAddress(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	dial := func(entries ...string) error {
+		list, err := ParseAllowList(entries)
+		require.NoError(t, err)
+		require.NoError(t, list.CheckHost("localhost"), "the name alone passes")
+		conn, err := guardedDial(list)(context.Background(), "tcp4", net.JoinHostPort("localhost", port))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	require.NoError(t, dial("localhost"))
+	require.NoError(t, dial("127.0.0.0/8"))
+	var denied *DeniedError
+	require.ErrorAs(t, dial("*"), &denied)
+	require.Equal(t, "127.0.0.1", denied.Address.String())
+	require.ErrorAs(t, dial("10.0.0.0/8"), &denied)
+}
+
+func FuzzAllowListName(f *testing.F) {
+	f.Add("*.example.com", "gpu01.example.com")
+	f.Add("*", "")
+	f.Add("*.*", "a.b.c")
+	f.Fuzz(func(t *testing.T, pattern, host string) {
+		list, err := ParseAllowList([]string{pattern})
+		if err != nil {
+			return
+		}
+		_ = list.CheckHost(host)
+	})
+}

@@ -1,0 +1,175 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// discovery is what Targets answered last.
+type discovery struct {
+	targets []Target
+	notices []gpu.Notice
+	err     error
+	at      time.Time     // of the answer; zero before the first
+	asking  chan struct{} // closed when the question under way is answered; nil when there is none
+}
+
+// retryTargets is how soon Targets is asked again after an error.
+const retryTargets = 5 * time.Second
+
+// askLimit is how long one call of Targets may take.
+const askLimit = 20 * time.Second
+
+// targets are those found, each with what its agent said it is called, and those that are connected though they are no
+// longer found: a Prometheus that just restarted knows nobody. The caller holds mu.
+func (h *Hub) targets() []Target {
+	list := make([]Target, 0, len(h.found.targets))
+	seen := make(map[place]bool, len(h.found.targets))
+	for _, t := range h.found.targets {
+		if seen[t.place()] {
+			continue
+		}
+		seen[t.place()] = true
+		list = append(list, h.named(t))
+	}
+	for at, n := range h.nodes {
+		if !seen[at] && n.isConnected() {
+			list = append(list, n.target())
+		}
+	}
+	return list
+}
+
+func (n *node) isConnected() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.state == Connected || n.err != nil && n.err.Kind == KindSilent
+}
+
+// named is a target under the name that is known for it.
+func (h *Hub) named(t Target) Target {
+	if t.Node != "" && t.Cluster != "" {
+		return t
+	}
+	if n, ok := h.nodes[t.place()]; ok {
+		return n.target()
+	}
+	if past, ok := h.known[t.place()]; ok {
+		return past.status.Target
+	}
+	return t
+}
+
+// watch starts the background refresh. The caller holds mu.
+func (h *Hub) watch() {
+	h.ask()
+	if h.watching {
+		return
+	}
+	h.watching = true
+	h.running.Go(func() {
+		ticker := time.NewTicker(h.cfg.TargetsEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-h.ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			h.mu.Lock()
+			if len(h.nodes) == 0 && len(h.subs) == 0 {
+				h.watching = false
+				h.mu.Unlock()
+				return
+			}
+			h.ask()
+			h.mu.Unlock()
+		}
+	})
+}
+
+// refresh waits for targets when there are none yet. An answer that is old is asked for again in the background.
+func (h *Hub) refresh(ctx context.Context) error {
+	h.mu.Lock()
+	h.ask()
+	asking, first := h.found.asking, h.found.at.IsZero()
+	h.mu.Unlock()
+	if asking != nil && first {
+		select {
+		case <-asking:
+		case <-ctx.Done():
+			return fmt.Errorf("find agents: no answer from Prometheus yet: %w", context.Cause(ctx))
+		case <-h.ctx.Done():
+			return ErrClosed
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.found.err
+}
+
+// ask calls Targets in the background, unless that is under way or was done just now. The caller holds mu.
+func (h *Hub) ask() {
+	fresh := h.cfg.TargetsEvery
+	if h.found.err != nil {
+		fresh = min(fresh, retryTargets)
+	}
+	if h.closed || h.found.asking != nil || !h.found.at.IsZero() && time.Since(h.found.at) < fresh {
+		return
+	}
+	asked := make(chan struct{})
+	h.found.asking = asked
+	h.running.Go(func() {
+		ctx, cancel := context.WithTimeout(h.ctx, askLimit)
+		defer cancel()
+		targets, notices, err := h.cfg.Targets(ctx)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		defer close(asked)
+		h.answer(targets, notices, err)
+	})
+}
+
+// answer takes what Targets said. The caller holds mu.
+func (h *Hub) answer(targets []Target, notices []gpu.Notice, err error) {
+	h.found.asking, h.found.at, h.found.notices, h.found.err = nil, time.Now(), notices, nil
+	if h.closed {
+		return
+	}
+	if err != nil {
+		h.found.err = fmt.Errorf("find agents: %w", err)
+		h.cfg.Logger.Warn("agents not found, going on with those found before", "agents", len(h.found.targets), "err", err)
+		return
+	}
+	h.found.targets = targets
+	listed := make(map[place]bool, len(targets))
+	for _, t := range targets {
+		listed[t.place()] = true
+	}
+	for at := range h.known {
+		if !listed[at] {
+			delete(h.known, at)
+		}
+	}
+	for at, n := range h.nodes {
+		if listed[at] || n.isConnected() {
+			continue
+		}
+		for sub := range h.subs {
+			if _, has := sub.nodes[n]; has {
+				h.part(sub, n)
+			}
+		}
+		if n.linger != nil {
+			n.linger.Stop()
+		}
+		h.retire(n)
+		delete(h.known, at)
+	}
+	for sub := range h.subs {
+		h.attach(sub)
+	}
+}

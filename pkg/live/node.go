@@ -1,0 +1,281 @@
+package live
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/grafana/dskit/backoff"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/wire"
+)
+
+// Times of the reconnect loop. From a node that is gone it makes eight attempts in the first minute, then two.
+const (
+	minBackoff = 500 * time.Millisecond
+	maxBackoff = 30 * time.Second
+	// steady is how long a connection must have stood for the next attempt to come soon again.
+	steady = 30 * time.Second
+)
+
+// futureLimit is how far ahead of now a sample may be after its time was corrected: what is tolerated, and what
+// rounding the correction leaves.
+const futureLimit = 2 * tolerated
+
+// node is one agent that is looked at. One goroutine runs its connection; the fields under mu are shared.
+type node struct {
+	hub    *Hub
+	place  place
+	cancel context.CancelFunc
+
+	watchers int         // guarded by hub.mu
+	linger   *time.Timer // guarded by hub.mu; runs while there are no watchers
+
+	mu       sync.Mutex
+	where    Target // with the node's name, as soon as it is known
+	state    State
+	since    time.Time
+	err      *Error
+	schema   *Schema
+	seq      uint64 // newest sample of the schema's epoch
+	clock    clock
+	drops    Drops
+	ring     ring
+	last     *wire.Sample
+	arrived  time.Time // of the newest sample, or of the schema
+	settled  chan struct{}
+	isSettle bool
+	subs     map[*Subscription]struct{}
+}
+
+func newNode(h *Hub, t Target) *node {
+	return &node{
+		hub: h, place: t.place(), where: t, state: Connecting, since: time.Now(),
+		ring: ring{budget: h.cfg.RingBytes, keep: h.cfg.Keep}, settled: make(chan struct{}),
+		subs: make(map[*Subscription]struct{}),
+	}
+}
+
+// run keeps the node connected until ctx ends.
+func (n *node) run(ctx context.Context) {
+	retry := backoff.New(ctx, backoff.Config{MinBackoff: minBackoff, MaxBackoff: maxBackoff})
+	for {
+		select {
+		case n.hub.slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		release := sync.OnceFunc(func() { <-n.hub.slots })
+		var stood time.Time
+		err := n.session(ctx, func() {
+			stood = time.Now()
+			release()
+			n.hub.learned(n)
+		})
+		release()
+		if ctx.Err() != nil {
+			return
+		}
+		n.failed(err)
+		if !stood.IsZero() && time.Since(stood) >= steady {
+			retry.Reset()
+		}
+		retry.Wait()
+	}
+}
+
+func (n *node) target() Target {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.where
+}
+
+// position is where the next stream is to continue.
+func (n *node) position() (epoch string, seq uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.schema == nil || n.seq == 0 {
+		return "", 0
+	}
+	return n.schema.Wire.GetEpoch(), n.seq
+}
+
+// adopt takes a schema. first is whether it answers the request that was sent at that time.
+func (n *node) adopt(schema *wire.Schema, sent, arrived time.Time, first bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.schema == nil || n.schema.Wire.GetEpoch() != schema.GetEpoch() {
+		n.seq = 0
+	}
+	if n.where.Node == "" {
+		n.where.Node = schema.GetNode()
+	}
+	if n.where.Cluster == "" {
+		n.where.Cluster = schema.GetCluster()
+	}
+	if !n.schema.same(schema) {
+		n.schema = newSchema(n.where, schema)
+		// What was last said is not about the devices there are now.
+		n.last = nil
+	}
+	agent := time.UnixMilli(schema.GetClockUnixMs())
+	if first {
+		n.clock.exchange(agent, sent, arrived)
+	} else {
+		n.clock.bound(agent, arrived, n.schema.Period())
+	}
+	n.arrived = arrived
+	n.setState(Connected, nil)
+}
+
+func (n *node) heartbeat(agent, arrived time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	period := n.schema.Period()
+	n.clock.bound(agent, arrived, period)
+	n.settle()
+	if silence := arrived.Sub(n.arrived); silence > max(3*period, 3*time.Second) {
+		n.setState(Stale, &Error{
+			Target: n.where, Kind: KindSilent, What: "it is connected but has sent no samples for " + silence.Round(time.Second).String(),
+			Remedy: "look at the agent's log",
+		})
+	}
+}
+
+func (n *node) repeated() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drops.Repeated++
+}
+
+// take puts a sample where it belongs. back is whether the agent's clock went back since the sample before.
+func (n *node) take(s *session, sample wire.Sample, arrived time.Time, back bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if sample.Seq <= n.seq {
+		n.drops.Repeated++
+		return
+	}
+	if n.seq != 0 {
+		n.drops.Missed += sample.Seq - n.seq - 1
+	}
+	n.seq = sample.Seq
+
+	switch {
+	case !s.fresh:
+		s.settle(n.clock.correct(sample.Time), arrived)
+	case back:
+		n.clock.jumpedBack(sample.Time, arrived)
+	default:
+		n.clock.bound(sample.Time, arrived, s.period)
+	}
+	sample.Time = n.clock.correct(sample.Time)
+	if sample.Time.After(arrived.Add(futureLimit)) {
+		n.drops.Future++
+		return
+	}
+	if !n.ring.add(n.schema, sample) {
+		n.drops.Late++
+		return
+	}
+	n.last, n.arrived = &sample, arrived
+	n.setState(Connected, nil)
+	if s.fresh {
+		n.settle()
+	}
+	// A new stream starts with minutes out of the agent's ring, which are history to a subscriber.
+	if s.fresh || s.resumed {
+		for sub := range n.subs {
+			sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: sample})
+		}
+	}
+}
+
+func (n *node) failed(err *Error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.setState(err.state(), err)
+	n.settle()
+}
+
+// settle says that there is something to say: samples of now, or an error. The caller holds mu.
+func (n *node) settle() {
+	if !n.isSettle {
+		n.isSettle = true
+		close(n.settled)
+	}
+}
+
+// setState tells the log and the subscribers of a change. The caller holds mu.
+func (n *node) setState(state State, err *Error) {
+	same := n.state == state && (n.err == nil) == (err == nil) && (err == nil || n.err.Kind == err.Kind)
+	n.err = err
+	if same {
+		return
+	}
+	n.state, n.since = state, time.Now()
+	if err != nil {
+		n.hub.cfg.Logger.Warn("agent has trouble, its values stay away until it is reached again",
+			"node", n.where.Node, "cluster", n.where.Cluster, "state", string(state), "kind", string(err.Kind), "err", err.Error())
+	} else {
+		n.hub.cfg.Logger.Info("agent connected", "node", n.where.Node, "cluster", n.where.Cluster, "address", n.where.Address,
+			"version", n.schema.Wire.GetAgentVersion(), "devices", len(n.schema.Devices))
+	}
+	status := n.status()
+	for sub := range n.subs {
+		sub.offerStatus(n, status)
+	}
+}
+
+// status is the node's. The caller holds mu.
+func (n *node) status() NodeStatus {
+	s := NodeStatus{
+		Target: n.where, State: n.state, Since: n.since,
+		ClockOffset: n.clock.offset, Correction: n.clock.correction, Drops: n.drops,
+	}
+	if n.err != nil {
+		s.Err = n.err
+	}
+	if n.schema != nil {
+		s.AgentVersion, s.Source = n.schema.Wire.GetAgentVersion(), n.schema.Wire.GetSource()
+		s.Period, s.Devices = n.schema.Period(), len(n.schema.Devices)
+	}
+	return s
+}
+
+// snapshot is the node's status and its devices.
+func (n *node) snapshot() (NodeStatus, []gpu.Device) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.schema == nil {
+		return n.status(), nil
+	}
+	return n.status(), n.schema.Devices
+}
+
+// attach makes a subscription hear of the node: its state and its last sample at once, or its samples from since on.
+func (n *node) attach(sub *Subscription) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.subs[sub] = struct{}{}
+	if n.state != Connecting {
+		sub.offerStatus(n, n.status())
+	}
+	if since := sub.selected.Since; !since.IsZero() {
+		n.ring.samples(since.UnixMilli(), func(schema *Schema, sample wire.Sample) {
+			sub.offer(n, Update{Target: n.where, Schema: schema, Sample: sample})
+		})
+		return
+	}
+	if n.last != nil {
+		sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: *n.last})
+	}
+}
+
+func (n *node) detach(sub *Subscription) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.subs, sub)
+	sub.forget(n)
+}

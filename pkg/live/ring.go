@@ -1,0 +1,156 @@
+package live
+
+import (
+	"math"
+	"sort"
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/wire"
+)
+
+// ring holds the newest samples of a node, within a budget of bytes and of time. Samples are held in chunks of rows;
+// the oldest chunk goes as a whole. It is not safe for concurrent use.
+type ring struct {
+	budget int
+	keep   time.Duration
+
+	chunks []*chunk
+	bytes  int
+	last   int64 // time of the newest sample, Unix milliseconds
+}
+
+// chunk holds samples of one schema, row after row.
+type chunk struct {
+	schema *Schema
+	times  []int64
+	values []float64 // a reading's value, or a NaN that says why there is none
+	width  int
+	bytes  int
+}
+
+// maxChunkRows bounds how much goes at once when the ring is full.
+const maxChunkRows = 64
+
+// absentBits marks a NaN of ours; its last byte is the gpu.State.
+const absentBits = 0x7FF8_5741_5250_0000
+
+func pack(r gpu.Reading) float64 {
+	if r.OK() {
+		return r.Value
+	}
+	return math.Float64frombits(absentBits | uint64(r.State))
+}
+
+func unpack(v float64) gpu.Reading {
+	if bits := math.Float64bits(v); bits&^0xff == absentBits {
+		return gpu.Absent(gpu.State(bits & 0xff))
+	}
+	return gpu.Read(v)
+}
+
+// add appends a sample. It is false when the sample's time is not after the newest.
+func (r *ring) add(schema *Schema, sample wire.Sample) bool {
+	t := sample.Time.UnixMilli()
+	if len(r.chunks) > 0 && t <= r.last {
+		return false
+	}
+	c := r.open(schema, len(sample.Readings))
+	c.times = append(c.times, t)
+	for _, reading := range sample.Readings {
+		c.values = append(c.values, pack(reading))
+	}
+	r.last = t
+	r.evict(t)
+	return true
+}
+
+// open is the chunk that the next row goes into.
+func (r *ring) open(schema *Schema, width int) *chunk {
+	if n := len(r.chunks); n > 0 {
+		if c := r.chunks[n-1]; c.schema == schema && c.width == width && len(c.times) < cap(c.times) {
+			return c
+		}
+	}
+	row := 8 * (width + 1)
+	// Several chunks to the budget, so that not everything goes at once.
+	rows := min(maxChunkRows, max(1, r.budget/8/row))
+	c := &chunk{
+		schema: schema, width: width, bytes: rows * row,
+		times: make([]int64, 0, rows), values: make([]float64, 0, rows*width),
+	}
+	r.chunks = append(r.chunks, c)
+	r.bytes += c.bytes
+	return c
+}
+
+func (r *ring) evict(newest int64) {
+	oldest := newest - r.keep.Milliseconds()
+	for len(r.chunks) > 1 {
+		first := r.chunks[0]
+		if r.bytes <= r.budget && first.times[len(first.times)-1] >= oldest {
+			return
+		}
+		r.bytes -= first.bytes
+		r.chunks[0] = nil
+		r.chunks = r.chunks[1:]
+	}
+}
+
+// series are the raw samples of one metric from since on, one series for each device. A device that does not offer
+// the metric to this agent in all that time has none: somebody else may know.
+func (r *ring) series(metric string, since int64) []gpu.Series {
+	at := make(map[gpu.Identity]int)
+	var out []gpu.Series
+	var offered []bool
+	for _, c := range r.chunks {
+		from := c.search(since)
+		if from == len(c.times) {
+			continue
+		}
+		for _, column := range c.schema.columns[metric] {
+			device := c.schema.Devices[column.device]
+			i, ok := at[device.Identity]
+			if !ok {
+				i = len(out)
+				at[device.Identity] = i
+				out, offered = append(out, gpu.Series{}), append(offered, false)
+			}
+			s := &out[i]
+			s.Device = device
+			s.Times = append(s.Times, c.times[from:]...)
+			for row := from; row < len(c.times); row++ {
+				reading := unpack(c.values[row*c.width+column.index])
+				offered[i] = offered[i] || reading.State != gpu.NotSupported && reading.State != gpu.NoPermission
+				if !reading.OK() {
+					reading.Value = math.NaN()
+				}
+				s.Values = append(s.Values, reading.Value)
+			}
+		}
+	}
+	kept := out[:0]
+	for i, s := range out {
+		if offered[i] {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// samples calls yield with the samples from since on.
+func (r *ring) samples(since int64, yield func(*Schema, wire.Sample)) {
+	for _, c := range r.chunks {
+		for row := c.search(since); row < len(c.times); row++ {
+			sample := wire.Sample{Time: time.UnixMilli(c.times[row]), Readings: make([]gpu.Reading, c.width)}
+			for i := range sample.Readings {
+				sample.Readings[i] = unpack(c.values[row*c.width+i])
+			}
+			yield(c.schema, sample)
+		}
+	}
+}
+
+func (c *chunk) search(since int64) int {
+	return sort.Search(len(c.times), func(i int) bool { return c.times[i] >= since })
+}

@@ -1,0 +1,85 @@
+package live
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/wire"
+)
+
+func ringSchema(columns int) *Schema {
+	sent := &wire.Schema{Devices: []*wire.Device{{Uuid: "GPU-a"}}}
+	for range columns {
+		sent.Columns = append(sent.Columns, &wire.Column{Metric: "gpu_power_watts", Multiplier: 1, Divisor: 1})
+	}
+	return newSchema(Target{Node: "n1"}, sent)
+}
+
+func ringSample(ms int64, columns int, reading gpu.Reading) wire.Sample {
+	s := wire.Sample{Time: time.UnixMilli(ms), Readings: make([]gpu.Reading, columns)}
+	for i := range s.Readings {
+		s.Readings[i] = reading
+	}
+	return s
+}
+
+func TestRingKeepsToItsBudget(t *testing.T) {
+	const columns = 240
+	r := ring{budget: 1 << 20, keep: time.Hour}
+	schema := ringSchema(columns)
+	for i := range int64(10_000) {
+		require.True(t, r.add(schema, ringSample(i*100, columns, gpu.Read(float64(i)))))
+		require.LessOrEqual(t, r.bytes, r.budget)
+	}
+	got := r.series("gpu_power_watts", 0)
+	require.Len(t, got, 1)
+	n := len(got[0].Times)
+	require.Greater(t, n*columns*8, r.budget/2, "the budget is used")
+	require.Equal(t, int64(999_900), got[0].Times[n-1])
+	require.Equal(t, 9999.0, got[0].Values[n-1])
+}
+
+func TestRingHoldsTheNewestEvenOutsideItsBudget(t *testing.T) {
+	r := ring{budget: 100, keep: time.Hour}
+	schema := ringSchema(1000)
+	for i := range int64(5) {
+		r.add(schema, ringSample(i, 1000, gpu.Read(float64(i))))
+	}
+	got := r.series("gpu_power_watts", 0)
+	require.Equal(t, []int64{4}, got[0].Times)
+}
+
+func TestRingForgetsWhatIsOld(t *testing.T) {
+	r := ring{budget: 1 << 30, keep: time.Minute}
+	schema := ringSchema(1)
+	for i := range int64(1000) {
+		r.add(schema, ringSample(i*1000, 1, gpu.Read(0)))
+	}
+	n := len(r.series("gpu_power_watts", 0)[0].Times)
+	require.GreaterOrEqual(t, n, 60)
+	require.LessOrEqual(t, n, 60+2*maxChunkRows)
+}
+
+func TestRingTimesRise(t *testing.T) {
+	r := ring{budget: 1 << 20, keep: time.Hour}
+	schema := ringSchema(1)
+	require.True(t, r.add(schema, ringSample(10, 1, gpu.Read(1))))
+	require.False(t, r.add(schema, ringSample(10, 1, gpu.Read(2))))
+	require.False(t, r.add(schema, ringSample(9, 1, gpu.Read(2))))
+	require.Equal(t, []float64{1}, r.series("gpu_power_watts", 0)[0].Values)
+}
+
+func TestReadingsSurviveTheRing(t *testing.T) {
+	for _, reading := range []gpu.Reading{
+		gpu.Read(0), gpu.Read(-1.5), gpu.Read(math.MaxFloat64), gpu.Read(math.Inf(1)),
+		gpu.Absent(gpu.NoData), gpu.Absent(gpu.NotSupported), gpu.Absent(gpu.NoPermission), gpu.Absent(gpu.Lost),
+	} {
+		require.Equal(t, reading, unpack(pack(reading)))
+		require.Equal(t, !reading.OK(), math.IsNaN(pack(reading)))
+	}
+	require.True(t, unpack(math.NaN()).OK(), "another NaN is not ours")
+}

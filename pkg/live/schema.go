@@ -1,0 +1,94 @@
+package live
+
+import (
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/wire"
+)
+
+// Schema says what the readings of a sample are. It is immutable; one that says the same as the one before it, after a
+// reconnect for example, is the same pointer.
+type Schema struct {
+	Wire    *wire.Schema // as the agent sent it, but for the clock, which is zero
+	Devices []gpu.Device // with the target's cluster and node, where it names them
+
+	columns map[string][]column
+}
+
+type column struct{ index, device int }
+
+func newSchema(t Target, sent *wire.Schema) *Schema {
+	s := &Schema{Wire: withoutClock(sent), Devices: wire.ToDevices(sent), columns: make(map[string][]column)}
+	for i := range s.Devices {
+		if t.Cluster != "" {
+			s.Devices[i].Cluster = t.Cluster
+		}
+		if t.Node != "" {
+			s.Devices[i].Node = t.Node
+		}
+	}
+	type place struct {
+		metric string
+		device int
+	}
+	seen := make(map[place]bool, len(sent.GetColumns()))
+	for i, c := range sent.GetColumns() {
+		at := place{c.GetMetric(), int(c.GetDevice())}
+		if !seen[at] {
+			seen[at] = true
+			s.columns[at.metric] = append(s.columns[at.metric], column{i, at.device})
+		}
+	}
+	return s
+}
+
+func withoutClock(sent *wire.Schema) *wire.Schema {
+	if sent.GetClockUnixMs() == 0 {
+		return sent
+	}
+	copied := proto.CloneOf(sent)
+	copied.ClockUnixMs = 0
+	return copied
+}
+
+// same reports whether the agent says what it said before.
+func (s *Schema) same(sent *wire.Schema) bool {
+	return s != nil && proto.Equal(s.Wire, withoutClock(sent))
+}
+
+// Period is how far apart samples are taken.
+func (s *Schema) Period() time.Duration {
+	return time.Duration(s.Wire.GetPeriodMs()) * time.Millisecond
+}
+
+// Pick finds one metric in samples of the schema. Make it once for each schema, not for each sample.
+func (s *Schema) Pick(metric string) Pick {
+	columns := s.columns[metric]
+	p := Pick{Devices: make([]gpu.Device, len(columns)), columns: columns}
+	for i, c := range columns {
+		p.Devices[i] = s.Devices[c.device]
+	}
+	return p
+}
+
+// Pick is the columns of one metric. Devices has the devices that report it, and is never written to.
+type Pick struct {
+	Devices []gpu.Device
+	columns []column
+}
+
+// Values are the metric's readings in a sample of the same schema, one for each of Devices, NaN where there is none.
+func (p Pick) Values(sample wire.Sample) []float64 {
+	values := make([]float64, len(p.columns))
+	for i, c := range p.columns {
+		values[i] = math.NaN()
+		if c.index < len(sample.Readings) && sample.Readings[c.index].OK() {
+			values[i] = sample.Readings[c.index].Value
+		}
+	}
+	return values
+}

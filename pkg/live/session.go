@@ -1,0 +1,178 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coder/websocket"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/warpwatch/warpwatch/pkg/wire"
+)
+
+// session is one connection to a node. Its fields belong to the goroutine that runs it.
+type session struct {
+	node *node
+	conn *websocket.Conn
+
+	sent    time.Time // when the request was sent
+	resume  string    // epoch asked to resume
+	decoder *wire.Decoder
+	period  time.Duration
+	began   time.Time // when the schema came
+	seq     uint64    // newest in this stream
+
+	resumed bool      // this stream continues what the ring holds
+	fresh   bool      // ticks are of now, no longer out of the agent's ring
+	newest  time.Time // agent's time of the newest tick
+}
+
+// catchUp is how long after the schema ticks are taken to be of now, whatever their time says.
+const catchUp = 10 * time.Second
+
+// session connects, and reads until the connection ends or ctx does. connected is called when the schema has come.
+func (n *node) session(ctx context.Context, connected func()) *Error {
+	cfg := &n.hub.cfg
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watchdog := time.AfterFunc(cfg.DialTimeout+cfg.HandshakeTimeout, func() { cancel(errHandshake) })
+	defer func() { watchdog.Stop() }()
+
+	conn, failed := n.hub.dial(ctx, n.target())
+	if failed != nil {
+		return failed
+	}
+	defer func() { _ = conn.CloseNow() }() // it is of no use any more, whatever that returns
+
+	s := &session{node: n, conn: conn}
+	end := func(err error) *Error {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return classify(n.target(), err, nil, true)
+	}
+	if err := s.request(ctx); err != nil {
+		return end(err)
+	}
+	var buffer bytes.Buffer
+	for {
+		kind, reader, err := conn.Reader(ctx)
+		if err == nil {
+			buffer.Reset()
+			_, err = buffer.ReadFrom(reader)
+		}
+		if err != nil {
+			return end(err)
+		}
+		arrived := time.Now()
+		if kind != websocket.MessageBinary {
+			return end(&garbageError{"it sends text where binary messages belong"})
+		}
+		if err := s.message(buffer.Bytes(), arrived); err != nil {
+			return end(err)
+		}
+		switch {
+		case s.decoder == nil:
+		case connected != nil:
+			watchdog.Stop()
+			watchdog = time.AfterFunc(max(cfg.IdleTimeout, 3*s.period), func() { cancel(errIdle) })
+			connected()
+			connected = nil
+		default:
+			watchdog.Reset(max(cfg.IdleTimeout, 3*s.period))
+		}
+	}
+}
+
+// request asks for what comes after the newest sample in the ring, or else for the agent's ring.
+func (s *session) request(ctx context.Context) error {
+	epoch, seq := s.node.position()
+	s.resume = epoch
+	request := &wire.Request{
+		ResumeEpoch: epoch, ResumeAfter: seq, Reader: s.node.hub.cfg.Reader,
+		BackfillMs: uint64(s.node.hub.cfg.Keep.Milliseconds()),
+	}
+	raw, err := proto.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("encode request: %w", err)
+	}
+	s.sent = time.Now()
+	return s.conn.Write(ctx, websocket.MessageBinary, raw)
+}
+
+func (s *session) message(raw []byte, arrived time.Time) error {
+	var m wire.Message
+	if err := proto.Unmarshal(raw, &m); err != nil {
+		return &garbageError{"it sends messages that are not a warpwatch stream's"}
+	}
+	switch body := m.GetBody().(type) {
+	case *wire.Message_Schema:
+		return s.schema(body.Schema, arrived)
+	case *wire.Message_Batch:
+		for _, tick := range body.Batch.GetTicks() {
+			if err := s.tick(tick, arrived); err != nil {
+				return err
+			}
+		}
+	case *wire.Message_Heartbeat:
+		if s.decoder == nil {
+			return &garbageError{"it sends a heartbeat before the schema"}
+		}
+		// It had nothing else to send.
+		s.fresh = true
+		s.node.heartbeat(time.UnixMilli(body.Heartbeat.GetClockUnixMs()), arrived)
+	}
+	return nil
+}
+
+func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
+	decoder, err := wire.NewDecoder(sent)
+	if err != nil {
+		var version *wire.VersionError
+		if errors.As(err, &version) {
+			return version
+		}
+		return &garbageError{"its schema is not consistent (" + err.Error() + ")"}
+	}
+	first := s.decoder == nil
+	s.decoder, s.seq = decoder, 0
+	s.period = time.Duration(sent.GetPeriodMs()) * time.Millisecond
+	if first {
+		s.began = arrived
+		s.resumed = s.resume != "" && s.resume == sent.GetEpoch()
+	}
+	s.node.adopt(sent, s.sent, arrived, first)
+	return nil
+}
+
+func (s *session) tick(tick *wire.Tick, arrived time.Time) error {
+	if s.decoder == nil {
+		return &garbageError{"it sends samples before the schema"}
+	}
+	if tick.GetSeq() == s.seq {
+		s.node.repeated()
+		return nil
+	}
+	if tick.GetSeq() < s.seq {
+		// Its deltas belong between others, so no later value could be trusted. A new stream starts clean.
+		return &garbageError{fmt.Sprintf("it sends sample %d after sample %d", tick.GetSeq(), s.seq)}
+	}
+	sample, err := s.decoder.Decode(tick)
+	if err != nil {
+		return &garbageError{"it sends samples that do not fit the schema (" + err.Error() + ")"}
+	}
+	s.seq = sample.Seq
+	back := s.fresh && sample.Time.Before(s.newest)
+	s.newest = sample.Time
+	s.node.take(s, sample, arrived, back)
+	return nil
+}
+
+// settle decides whether the ticks are of now by this one's corrected time.
+func (s *session) settle(t, arrived time.Time) {
+	age := arrived.Sub(t)
+	s.fresh = s.fresh || age.Abs() <= 2*s.period+tolerated || arrived.Sub(s.began) > catchUp
+}

@@ -1,0 +1,187 @@
+package live
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/warpwatch/warpwatch/pkg/wire"
+)
+
+// ErrClosed is why a subscription ended when its hub was closed.
+var ErrClosed = errors.New("the data source was changed or removed; a new stream has its new settings")
+
+// Update is one thing that happened on a node: a sample, or a change of its state. It is complete in itself.
+type Update struct {
+	Target Target // with the node's name
+
+	Schema *Schema // of Sample; nil for a change of state
+	Sample wire.Sample
+	// Dropped is how many samples of this node the subscriber lost just before this one because it was too slow.
+	Dropped uint64
+
+	Status *NodeStatus // the new state; nil for a sample
+}
+
+// Subscription hears of every sample of the nodes it selected, those that appear later included. One that does not
+// keep up loses the oldest samples, node by node, and never the newest.
+//
+// On each node's first update it is told the state if that is known, and the last sample there is.
+type Subscription struct {
+	hub      *Hub
+	selected Select
+	nodes    map[*node]struct{} // guarded by hub.mu
+
+	updates chan Update
+	wake    chan struct{}
+	done    chan struct{}
+	stop    sync.Once
+	ended   chan struct{}
+
+	mu      sync.Mutex
+	queues  map[*node]*queue
+	order   []*queue // whose turn it is, one entry for each queued update
+	err     error
+	dropped uint64
+}
+
+// queue is what one node has for a subscriber.
+type queue struct {
+	status  *NodeStatus
+	samples []Update
+	dropped uint64 // since the newest sample handed out
+}
+
+func newSubscription(h *Hub, selected Select) *Subscription {
+	return &Subscription{
+		hub: h, selected: selected, nodes: make(map[*node]struct{}), updates: make(chan Update),
+		wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}), queues: make(map[*node]*queue),
+	}
+}
+
+// C is where updates come. It is closed when the subscription ends; [Subscription.Err] then says why.
+func (s *Subscription) C() <-chan Update { return s.updates }
+
+// Err is why the subscription ended: nil while it runs and after Close, [ErrClosed] when the hub was closed.
+func (s *Subscription) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Dropped is how many samples were lost because the subscriber was too slow.
+func (s *Subscription) Dropped() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dropped
+}
+
+// Close ends the subscription. It may be called several times and from any goroutine.
+func (s *Subscription) Close() {
+	s.hub.unsubscribe(s)
+	s.end(nil)
+	<-s.ended
+}
+
+func (s *Subscription) end(why error) {
+	s.stop.Do(func() {
+		s.mu.Lock()
+		s.err = why
+		s.mu.Unlock()
+		close(s.done)
+	})
+}
+
+// pump moves updates from the queues to the channel. It is the only one that sends.
+func (s *Subscription) pump() {
+	defer close(s.ended)
+	defer close(s.updates)
+	for {
+		u, ok := s.next()
+		if !ok {
+			select {
+			case <-s.wake:
+				continue
+			case <-s.done:
+				return
+			}
+		}
+		select {
+		case s.updates <- u:
+		case <-s.done:
+			return
+		}
+	}
+}
+
+func (s *Subscription) next() (Update, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.order) > 0 {
+		q := s.order[0]
+		s.order[0] = nil
+		s.order = s.order[1:]
+		switch {
+		case q.status != nil:
+			u := Update{Target: q.status.Target, Status: q.status}
+			q.status = nil
+			return u, true
+		case len(q.samples) > 0:
+			u := q.samples[0]
+			q.samples[0] = Update{}
+			q.samples = q.samples[1:]
+			u.Dropped, q.dropped = q.dropped, 0
+			return u, true
+		}
+	}
+	return Update{}, false
+}
+
+func (s *Subscription) offer(n *node, u Update) {
+	s.mu.Lock()
+	q := s.queue(n)
+	if len(q.samples) >= s.hub.cfg.QueueTicks {
+		// Its turn stays; the newest takes it.
+		q.samples = append(q.samples[:0], q.samples[1:]...)
+		q.dropped++
+		s.dropped++
+	} else {
+		s.order = append(s.order, q)
+	}
+	q.samples = append(q.samples, u)
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *Subscription) offerStatus(n *node, status NodeStatus) {
+	s.mu.Lock()
+	q := s.queue(n)
+	if q.status == nil {
+		s.order = append(s.order, q)
+	}
+	q.status = &status
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *Subscription) queue(n *node) *queue {
+	q, ok := s.queues[n]
+	if !ok {
+		q = &queue{}
+		s.queues[n] = q
+	}
+	return q
+}
+
+// forget drops a node's queue; what it still holds is handed out.
+func (s *Subscription) forget(n *node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.queues, n)
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,105 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Target is where the agent of a node is.
+type Target struct {
+	Cluster string // "" when the node is in none; it wins over what the agent says
+	Node    string // "" for an address in the settings, until its agent has said what it is called
+	Address string // "host:port"
+	Scheme  string // "http" or "https"; "" is http
+}
+
+// String names the target in messages: "gpu01 (10.0.0.1:9847)". An address that is not one is not repeated, because
+// it may hold a password.
+func (t Target) String() string {
+	address := t.Address
+	if _, _, err := t.hostPort(); err != nil {
+		address = "address not readable"
+	}
+	if t.Node == "" {
+		return address
+	}
+	return t.Node + " (" + address + ")"
+}
+
+// hostPort splits the address and makes sure that it is only that: it ends up in a URL.
+func (t Target) hostPort() (host, port string, err error) {
+	host, port, err = net.SplitHostPort(t.Address)
+	if err != nil {
+		return "", "", errors.New("its address is not of the form host:port")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", "", errors.New("its address has a port that is not a number from 1 to 65535")
+	}
+	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }) {
+		return "", "", errors.New("its address holds a host name with characters that no host name has")
+	}
+	return host, port, nil
+}
+
+func isHostRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:%", r)
+}
+
+// place is what makes two targets the same agent.
+type place struct {
+	cluster, scheme, address string
+}
+
+func (t Target) place() place {
+	scheme := t.Scheme
+	if scheme == "" {
+		scheme = "http"
+	}
+	return place{t.Cluster, scheme, t.Address}
+}
+
+// State of the connection to a node.
+type State string
+
+// The states of a node.
+const (
+	Idle        State = "idle"        // nobody looks at it
+	Connecting  State = "connecting"  // first attempt under way
+	Connected   State = "connected"   // samples come in
+	Stale       State = "stale"       // samples stopped coming; what is held grows old
+	Refused     State = "refused"     // one side will not talk to the other until somebody changes something
+	Unreachable State = "unreachable" // no connection; tried again by itself
+)
+
+// NodeStatus is what is known about a node and its connection.
+type NodeStatus struct {
+	Target
+	State State
+	Since time.Time // when State began; zero for a node that was never tried
+	Err   error     // an *Error when State is stale, refused or unreachable; for an idle node the last one there was
+
+	AgentVersion string // these are of the last schema, zero before the first
+	Source       string // "nvml" or "simulate"
+	Period       time.Duration
+	Devices      int
+
+	ClockOffset time.Duration // agent's clock minus the plugin's, as measured
+	Correction  time.Duration // what of it is taken out of the samples' times
+	Drops       Drops
+}
+
+// Drops counts samples of a node that are not in its series, since it was connected to.
+type Drops struct {
+	Missed   uint64 // never came: left out by the agent because the connection was slow, or out of its ring
+	Repeated uint64 // came again
+	Late     uint64 // their time was not after the one before
+	Future   uint64 // their time was further ahead than the clock's offset explains
+}
+
+func (d Drops) String() string {
+	return fmt.Sprintf("missed %d, repeated %d, late %d, future %d", d.Missed, d.Repeated, d.Late, d.Future)
+}
