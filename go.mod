@@ -120,3 +120,5 @@ tool (
 	github.com/magefile/mage
 	google.golang.org/protobuf/cmd/protoc-gen-go
 )
+
+ignore node_modules
