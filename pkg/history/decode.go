@@ -1,0 +1,147 @@
+package history
+
+// answer is the decoded body of a query. A body that reports an error decodes too, with Status "error".
+type answer struct {
+	Status           string
+	ErrorType, Error string
+	ResultType       string // matrix, vector, scalar or string; "" when the body had no result
+	Series           []rawSeries
+	Warnings, Infos  []string
+	Histograms       int  // series left out because they hold native histograms only
+	Partial          bool // VictoriaMetrics answered without some of its nodes
+}
+
+// rawSeries is one series as the server sent it. Times are shared between series that have the same ones, so neither
+// slice may be written to.
+type rawSeries struct {
+	Labels labelSet
+	Times  []int64 // Unix milliseconds, strictly rising
+	Values []float64
+}
+
+// label is one label of a series.
+type label struct{ Name, Value string }
+
+// labelSet is the labels of a series in the order of the answer.
+type labelSet []label
+
+// Get implements catalog.Labels.
+func (l labelSet) Get(name string) string {
+	for i := range l {
+		if l[i].Name == name {
+			return l[i].Value
+		}
+	}
+	return ""
+}
+
+// decode reads the body of query or query_range in one pass, whatever the order of its fields. It returns errTruncated
+// for a body that was cut off.
+func decode(body []byte) (*answer, error) {
+	d := &decoder{
+		scanner: scanner{buf: body, interned: make(map[string]string, 256)}, answer: &answer{}, names: make(map[string]string, 32), pair: -1,
+	}
+	if err := d.envelope(); err != nil {
+		return nil, err
+	}
+	if d.pair >= 0 {
+		if err := d.scalar(); err != nil {
+			return nil, err
+		}
+	}
+	return d.answer, nil
+}
+
+type decoder struct {
+	scanner
+	answer *answer
+	names  map[string]string // label names, each allocated once
+
+	grid   []int64    // the longest time column so far
+	texts  []timeText // where the times of the grid stand in the body
+	points int        // of the series before, a guess at the next one's
+	labels []label    // room for the labels of series to come
+	pair   int        // where a result that is one [time, value] pair starts, -1 when there is none
+}
+
+func (d *decoder) envelope() error {
+	err := d.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "status":
+			d.answer.Status, err = d.text()
+		case "errorType":
+			d.answer.ErrorType, err = d.text()
+		case "error":
+			d.answer.Error, err = d.text()
+		case "warnings":
+			d.answer.Warnings, err = d.list()
+		case "infos":
+			d.answer.Infos, err = d.list()
+		case "isPartial":
+			d.answer.Partial = d.peek() == 't'
+			err = d.skip()
+		case "data":
+			if d.peek() != '{' {
+				return d.skip()
+			}
+			err = d.data()
+		default:
+			err = d.skip()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if d.peek(); d.pos < len(d.buf) {
+		return d.syntax("the end")
+	}
+	return nil
+}
+
+func (d *decoder) data() error {
+	return d.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "resultType":
+			d.answer.ResultType, err = d.text()
+		case "result":
+			err = d.result()
+		default:
+			err = d.skip()
+		}
+		return err
+	})
+}
+
+// result tells the kinds of results apart by their shape, because resultType may come after it.
+func (d *decoder) result() error {
+	if d.null() {
+		return nil
+	}
+	start := d.pos
+	d.answer.Series = nil
+	return d.array(func() error {
+		if d.peek() == '{' {
+			return d.series()
+		}
+		d.peek()
+		if d.pair < 0 {
+			d.pair = start
+		}
+		return d.skip()
+	})
+}
+
+// scalar reads the [time, value] pair of a scalar result. The text of a string result is no number and makes no series.
+func (d *decoder) scalar() error {
+	if d.answer.ResultType == "string" {
+		return nil
+	}
+	d.pos = d.pair
+	series := rawSeries{}
+	if err := d.value(&series); err != nil {
+		return err
+	}
+	d.answer.Series = append(d.answer.Series, series)
+	return nil
+}
