@@ -1,0 +1,90 @@
+// Package snapshot holds what the agent knows: the newest sample, and a bounded ring of those before it. One goroutine
+// writes; any number read, and what they read never changes.
+package snapshot
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/warpwatch/warpwatch/node-agent/internal/device"
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/wire"
+)
+
+// Node is what the agent says about itself. It never changes while the agent runs.
+type Node struct {
+	Cluster string // "" when not set
+	Name    string
+	Version string // of the agent
+	Source  string // "nvml" or "simulate"
+	Epoch   string // tells one run of the agent from another; sequence numbers belong to it
+	Period  time.Duration
+}
+
+// Column is one metric of one device.
+type Column struct {
+	Device int // index into Schema.Devices
+	Metric device.Metric
+	Row    catalog.Metric
+}
+
+// Schema says what the readings of a frame are. It is immutable; when the devices change there is a new one.
+type Schema struct {
+	Node    Node
+	Driver  string
+	Devices []gpu.Device // with cluster and node
+	Columns []Column
+	Wire    *wire.Schema // the same for the stream, without the clock
+}
+
+// Rows are the catalogue's rows for the metrics that are measured per device.
+type Rows [device.NumMetrics]catalog.Metric
+
+// LoadRows finds each metric in the catalogue. An error means that the build itself is broken.
+func LoadRows(c *catalog.Catalog) (*Rows, error) {
+	var rows Rows
+	for m := range device.NumMetrics {
+		row, ok := c.Metric(m.String())
+		if !ok {
+			return nil, fmt.Errorf("metric %s is not in the catalogue", m)
+		}
+		rows[m] = row
+	}
+	return &rows, nil
+}
+
+// NewSchema lays out the columns for devices: all metrics of a board, and of a MIG instance those that it has.
+func NewSchema(node Node, driver string, devices []gpu.Device, rows *Rows) *Schema {
+	s := &Schema{
+		Node: node, Driver: driver,
+		Wire: &wire.Schema{
+			SchemaVersion: wire.SchemaVersion, AgentVersion: node.Version, Epoch: node.Epoch, Cluster: node.Cluster,
+			Node: node.Name, PeriodMs: uint32(node.Period.Milliseconds()), DriverVersion: driver, Source: node.Source,
+		},
+	}
+	for i, d := range devices {
+		d.Cluster, d.Node, d.Driver = node.Cluster, node.Name, driver
+		s.Devices = append(s.Devices, d)
+		s.Wire.Devices = append(s.Wire.Devices, wire.FromDevice(d))
+		for m := range device.NumMetrics {
+			if d.IsMIG() && !m.PerInstance() {
+				continue
+			}
+			s.Columns = append(s.Columns, Column{Device: i, Metric: m, Row: rows[m]})
+			s.Wire.Columns = append(s.Wire.Columns, &wire.Column{
+				Device: uint32(i), Metric: m.String(), Multiplier: rows[m].Multiplier, Divisor: rows[m].Divisor,
+			})
+		}
+	}
+	return s
+}
+
+// Flatten lays the values of the devices out in the order of the columns.
+func (s *Schema) Flatten(values []device.Values) []gpu.Reading {
+	readings := make([]gpu.Reading, len(s.Columns))
+	for i, c := range s.Columns {
+		readings[i] = values[c.Device][c.Metric]
+	}
+	return readings
+}
