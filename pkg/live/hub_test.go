@@ -342,12 +342,12 @@ func TestTargetsComeAndGo(t *testing.T) {
 		network := agenttest.NewNetwork()
 		first := agenttest.New(t, agenttest.Options{Node: "n1", Network: network})
 		second := agenttest.New(t, agenttest.Options{Node: "n2", Network: network})
-		var fail error
 		f := &fleet{targets: []live.Target{first.Target(), first.Target()}}
 		f.hub = live.NewHub(live.Config{
 			Allow: allow(t, "n*"), DialContext: network.DialContext,
-			Targets: func(context.Context) ([]live.Target, []gpu.Notice, error) {
-				return f.targets, []gpu.Notice{{Text: "from discovery"}}, fail
+			Targets: func(ctx context.Context) ([]live.Target, []gpu.Notice, error) {
+				targets, _, err := f.find(ctx)
+				return targets, []gpu.Notice{{Text: "from discovery"}}, err
 			},
 		})
 		defer f.hub.Close()
@@ -356,12 +356,11 @@ func TestTargetsComeAndGo(t *testing.T) {
 		after(time.Second)
 		require.Equal(t, 1, first.Connections(), "a target that is found twice is one")
 
-		f.targets = append(f.targets, second.Target())
+		f.change([]live.Target{first.Target(), second.Target()}, nil)
 		after(time.Minute)
 		require.Equal(t, 1, second.Connections())
 
-		fail = errors.New("Prometheus is away")
-		f.targets = nil
+		f.change(nil, errors.New("Prometheus is away"))
 		after(time.Minute)
 		require.Equal(t, 1, first.Connections(), "those found before stay")
 		got := f.window(t)
@@ -369,7 +368,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 			{Severity: gpu.Warning, Text: "Find agents: Prometheus is away."}, {Text: "from discovery"},
 		}, got.Notices[:2])
 
-		fail = nil
+		f.change(nil, nil)
 		after(time.Minute)
 		require.Equal(t, 1, first.Connections(), "what is connected stays, though a new Prometheus does not know it yet")
 		second.Stop()

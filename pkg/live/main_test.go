@@ -2,6 +2,8 @@ package live_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +29,25 @@ func allow(t testing.TB, entries ...string) *live.AllowList {
 
 // fleet is agents on a network in memory, and a hub that finds them.
 type fleet struct {
-	*agenttest.Network
+	hub *live.Hub
+
+	mu      sync.Mutex
 	targets []live.Target
-	hub     *live.Hub
+	fail    error
+}
+
+// find is what discovery answers.
+func (f *fleet) find(context.Context) ([]live.Target, []gpu.Notice, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.targets), nil, f.fail
+}
+
+// change changes what discovery answers from now on.
+func (f *fleet) change(targets []live.Target, fail error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.targets, f.fail = targets, fail
 }
 
 func newFleet(t testing.TB, change func(*live.Config), agents ...*agenttest.Agent) *fleet {
@@ -40,7 +58,7 @@ func newFleet(t testing.TB, change func(*live.Config), agents ...*agenttest.Agen
 	}
 	cfg := live.Config{
 		Allow:   allow(t, "*"),
-		Targets: func(context.Context) ([]live.Target, []gpu.Notice, error) { return f.targets, nil, nil },
+		Targets: f.find,
 	}
 	change(&cfg)
 	f.hub = live.NewHub(cfg)

@@ -181,15 +181,19 @@ func (n *node) take(s *session, sample wire.Sample, arrived time.Time, back bool
 	}
 	n.last, n.arrived = &sample, arrived
 	n.setState(Connected, nil)
-	if s.fresh {
-		n.settle()
-	}
 	// A new stream starts with minutes out of the agent's ring, which are history to a subscriber.
 	if s.fresh || s.resumed {
 		for sub := range n.subs {
 			sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: sample})
 		}
 	}
+}
+
+// caughtUp says that the ring is filled up to now.
+func (n *node) caughtUp() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.settle()
 }
 
 func (n *node) failed(err *Error) {

@@ -117,6 +117,10 @@ func (s *session) message(raw []byte, arrived time.Time) error {
 				return err
 			}
 		}
+		// Only now: who waits for it wants all of the ring, not its older half.
+		if s.fresh {
+			s.node.caughtUp()
+		}
 	case *wire.Message_Heartbeat:
 		if s.decoder == nil {
 			return &garbageError{"it sends a heartbeat before the schema"}

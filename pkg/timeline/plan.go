@@ -26,7 +26,12 @@ func (p Plan) Live(live []gpu.Series) []gpu.Series {
 // Build joins history with raw live samples and aggregates. The join comes first, so that a group is the same set of
 // devices on both sides of it. History must be on the grid.
 func (p Plan) Build(history, live []gpu.Series) []gpu.Series {
-	return Aggregate(Join(history, p.Live(live)), p.Aggregation, p.carry())
+	return p.Aggregate(Join(history, p.Live(live)))
+}
+
+// Aggregate is [Aggregate] for series on the plan's grid.
+func (p Plan) Aggregate(series []gpu.Series) []gpu.Series {
+	return Aggregate(series, p.Aggregation, p.carry())
 }
 
 // carry is how long a device that is sampled less often than the grid's step counts in an aggregate after a sample.
