@@ -53,8 +53,8 @@ func Build(ctx context.Context) error {
 		return err
 	}
 	b := build.Builder{Root: root, Console: out}
-	for _, make := range []func(context.Context) error{b.Packages, b.Frontend, b.Backend, b.Agent} {
-		if err := make(ctx); err != nil {
+	for _, step := range []func(context.Context) error{b.Packages, b.Frontend, b.Backend, b.Agent} {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}

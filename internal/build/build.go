@@ -94,7 +94,7 @@ func (b Builder) run(ctx context.Context, step string, p *console.Progress, c co
 	stop := keepAlive(p)
 	err = cmd.Run()
 	stop()
-	feed.Close()
+	_ = feed.Close() // never fails
 	reading.Wait()
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(c.argv, " "), err, supervise.Tail(path, 25))

@@ -20,10 +20,10 @@ const twoWeeks = 14 * 24 * time.Hour
 
 // Build makes everything a stack runs, the slowest part first. What is up to date takes no time.
 func Build(ctx context.Context, b build.Builder) error {
-	for _, make := range []func(context.Context) error{
+	for _, step := range []func(context.Context) error{
 		b.Prometheus, b.Packages, b.Backend, b.Agent, b.Backfill, b.Preview, b.Frontend, b.PreviewPage,
 	} {
-		if err := make(ctx); err != nil {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}

@@ -232,7 +232,7 @@ func (s *Stack) Wait(ctx context.Context) error {
 			}
 		case e := <-s.supervisor.Exits():
 			if e.Name == s.ui {
-				return fmt.Errorf("%s ended: %v\n%s", e.Name, e.Err, supervise.Tail(e.Log, 15))
+				return fmt.Errorf("%s ended: %w\n%s", e.Name, e.Err, supervise.Tail(e.Log, 15))
 			}
 			s.console.Print("%s ended (%v); its log is %s", e.Name, e.Err, e.Log)
 		}

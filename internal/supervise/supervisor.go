@@ -43,7 +43,7 @@ type Process struct {
 type Exit struct {
 	Name string
 	Log  string
-	Err  error // nil: exit status 0
+	Err  error // how it ended, exit status 0 too
 }
 
 // Supervisor owns the processes it started. Its methods are safe for concurrent use.
@@ -133,7 +133,7 @@ func (s *Supervisor) report(p *Process) {
 	s.mu.Unlock()
 	if !stopping {
 		select {
-		case s.exits <- Exit{Name: p.Name, Log: p.Log, Err: p.err}:
+		case s.exits <- Exit{Name: p.Name, Log: p.Log, Err: orExited(p.err)}:
 		default: // 64 ended processes nobody asked about
 		}
 	}
