@@ -103,7 +103,7 @@ func (h *host) handler() http.Handler {
 	})
 	mux.Handle("GET /public/plugins/"+h.app.ID+"/", http.StripPrefix("/public/plugins/"+h.app.ID, pluginFiles(h.opts.dist)))
 	mux.Handle("GET /public/plugins/"+h.plugin.manifest.ID+"/", http.StripPrefix("/public/plugins/"+h.plugin.manifest.ID, pluginFiles(h.plugin.manifest.dir)))
-	mux.Handle("GET /public/build/", http.StripPrefix("/public/build", http.FileServerFS(os.DirFS(h.opts.page))))
+	mux.Handle("GET /public/", http.StripPrefix("/public", http.FileServerFS(os.DirFS(h.opts.page))))
 	mux.HandleFunc("/", h.handlePage)
 
 	sameOrigin := http.NewCrossOriginProtection()

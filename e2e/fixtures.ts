@@ -1,0 +1,17 @@
+import { test as base } from '@playwright/test';
+
+import { DashboardPage } from './pages/DashboardPage';
+import { EditorsPage } from './pages/EditorsPage';
+
+interface Fixtures {
+  dashboard: DashboardPage;
+  editors: EditorsPage;
+}
+
+/** Page objects come as fixtures. */
+export const test = base.extend<Fixtures>({
+  dashboard: async ({ page }, use) => use(new DashboardPage(page)),
+  editors: async ({ page }, use) => use(new EditorsPage(page)),
+});
+
+export { expect } from '@playwright/test';
