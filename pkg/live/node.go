@@ -101,8 +101,8 @@ func (n *node) position() (epoch string, seq uint64) {
 	return n.schema.Wire.GetEpoch(), n.seq
 }
 
-// adopt takes a schema. first is whether it answers the request that was sent at that time.
-func (n *node) adopt(schema *wire.Schema, sent, arrived time.Time, first bool) {
+// adopt takes a schema and the agent's clock in it. first is whether it answers the request that was sent at that time.
+func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.schema == nil || n.schema.Wire.GetEpoch() != schema.GetEpoch() {
@@ -119,7 +119,6 @@ func (n *node) adopt(schema *wire.Schema, sent, arrived time.Time, first bool) {
 		// What was last said is not about the devices there are now.
 		n.last = nil
 	}
-	agent := time.UnixMilli(schema.GetClockUnixMs())
 	if first {
 		n.clock.exchange(agent, sent, arrived)
 	} else {

@@ -125,9 +125,13 @@ func (s *session) message(raw []byte, arrived time.Time) error {
 		if s.decoder == nil {
 			return &garbageError{"it sends a heartbeat before the schema"}
 		}
+		agent, err := agentTime(body.Heartbeat.GetClockUnixMs())
+		if err != nil {
+			return err
+		}
 		// It had nothing else to send.
 		s.fresh = true
-		s.node.heartbeat(time.UnixMilli(body.Heartbeat.GetClockUnixMs()), arrived)
+		s.node.heartbeat(agent, arrived)
 	}
 	return nil
 }
@@ -141,6 +145,10 @@ func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 		}
 		return &garbageError{"its schema is not consistent (" + err.Error() + ")"}
 	}
+	agent, err := agentTime(sent.GetClockUnixMs())
+	if err != nil {
+		return err
+	}
 	first := s.decoder == nil
 	s.decoder, s.seq = decoder, 0
 	s.period = time.Duration(sent.GetPeriodMs()) * time.Millisecond
@@ -148,7 +156,7 @@ func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 		s.began = arrived
 		s.resumed = s.resume != "" && s.resume == sent.GetEpoch()
 	}
-	s.node.adopt(sent, s.sent, arrived, first)
+	s.node.adopt(sent, agent, s.sent, arrived, first)
 	return nil
 }
 
@@ -164,6 +172,9 @@ func (s *session) tick(tick *wire.Tick, arrived time.Time) error {
 		// Its deltas belong between others, so no later value could be trusted. A new stream starts clean.
 		return &garbageError{fmt.Sprintf("it sends sample %d after sample %d", tick.GetSeq(), s.seq)}
 	}
+	if _, err := agentTime(tick.GetTimeUnixMs()); err != nil {
+		return err
+	}
 	sample, err := s.decoder.Decode(tick)
 	if err != nil {
 		return &garbageError{"it sends samples that do not fit the schema (" + err.Error() + ")"}
@@ -173,6 +184,16 @@ func (s *session) tick(tick *wire.Tick, arrived time.Time) error {
 	s.newest = sample.Time
 	s.node.take(s, sample, arrived, back)
 	return nil
+}
+
+// agentTime is a time of the agent's clock, which may be far off, but not so far that differences do not fit a
+// time.Duration.
+func agentTime(ms int64) (time.Time, error) {
+	t := time.UnixMilli(ms)
+	if year := t.UTC().Year(); ms < 0 || year >= 2200 {
+		return time.Time{}, &garbageError{"its clock shows a time that cannot be"}
+	}
+	return t, nil
 }
 
 // settle decides whether the ticks are of now by this one's corrected time.
