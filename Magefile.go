@@ -68,7 +68,8 @@ func Bench(ctx context.Context) error {
 
 // Generate writes the stream's messages anew from pkg/wire/agent.proto.
 func Generate(ctx context.Context) error {
-	return tool(ctx, "go", "generate", "./...")
+	return tool(ctx, "go", "run", "github.com/bufbuild/buf/cmd/buf@v1.75.0", "generate", "--template=pkg/wire/buf.gen.yaml",
+		"--config=pkg/wire/buf.yaml", "--path=pkg/wire/agent.proto")
 }
 
 func here() (root string, out *console.Console, err error) {
