@@ -20,7 +20,7 @@ func (c *Collector) apply(r report) {
 	case r.heard != nil:
 		c.heard = *r.heard
 	case r.err != nil:
-		c.setSource(conditionOf(r.err))
+		c.setSource(sourceCondition(conditionOf(r.err)))
 		for _, e := range c.entries {
 			if e.worker == nil {
 				c.set(e, boardCondition(c.condition))
@@ -29,6 +29,14 @@ func (c *Collector) apply(r report) {
 	case r.found != nil:
 		c.reconcile(*r.found)
 	}
+}
+
+// sourceCondition is how the source is that failed so: it cannot be lost, only its boards can.
+func sourceCondition(c snapshot.Condition) snapshot.Condition {
+	if !slices.Contains(snapshot.SourceStates(), c.State) {
+		c.State = snapshot.StateFailed
+	}
+	return c
 }
 
 // boardCondition is how a board is whose source is in a condition.

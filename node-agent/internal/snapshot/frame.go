@@ -43,6 +43,11 @@ const (
 	StateFailed   State = "failed"    // anything else
 )
 
+// SourceStates are those that a source can be in.
+func SourceStates() []State {
+	return []State{StateOK, StateStarting, StateNoDriver, StateMismatch, StateNoAccess, StateFailed}
+}
+
 // BoardStates are those that a board can be in.
 func BoardStates() []State {
 	return []State{StateOK, StateStarting, StateLost, StateHung, StateNoAccess, StateFailed}
