@@ -100,7 +100,7 @@ func (b Builder) program(ctx context.Context, p program) error {
 			if err != nil {
 				return err
 			}
-			total = fmt.Sprintf(" of %d", n)
+			total = fmt.Sprintf(" of at most %d", n)
 		}
 		compiled := 0
 		return b.run(ctx, p.step, progress, command{
@@ -108,7 +108,7 @@ func (b Builder) program(ctx context.Context, p program) error {
 			argv: []string{"go", "build", "-v", "-tags", p.tags, "-ldflags", p.ldflags, "-o", p.out, p.pkg},
 			onLine: func(string) {
 				compiled++
-				progress.Update("%d%s packages compiled", compiled, total)
+				progress.Update("%d packages compiled%s", compiled, total)
 			},
 		})
 	})

@@ -49,7 +49,7 @@ func (b Builder) PreviewPage(ctx context.Context) error {
 		Inputs: []string{"preview/page", "package-lock.json", "tsconfig.json"}, Outputs: []string{filepath.Join(b.PageDir(), "index.html")},
 	}
 	return b.step("preview page", s, func(p *console.Progress) error {
-		return b.run(ctx, "preview page", p, command{argv: []string{"npx", "--no-install", "webpack", "-c", "preview/page/webpack.config.js"}})
+		return b.run(ctx, "preview page", p, command{argv: []string{"npm", "run", "--silent", "build:preview"}})
 	})
 }
 

@@ -98,7 +98,7 @@ func (r *run) tool(ctx context.Context, dir string, env []string, argv ...string
 func (r *run) packages(ctx context.Context) error { return r.builder.Packages(ctx) }
 
 func (r *run) prettier(ctx context.Context) error {
-	return r.tool(ctx, "", nil, "npx", "--no-install", "prettier", "--check", "--log-level=warn", ".")
+	return r.tool(ctx, "", nil, "npm", "run", "--silent", "format:check")
 }
 
 func (r *run) types(ctx context.Context) error {
@@ -106,7 +106,7 @@ func (r *run) types(ctx context.Context) error {
 }
 
 func (r *run) eslint(ctx context.Context) error {
-	return r.tool(ctx, "", nil, "npm", "run", "--silent", "lint", "--", "--max-warnings=0")
+	return r.tool(ctx, "", nil, "npm", "run", "--silent", "lint")
 }
 
 func (r *run) jest(ctx context.Context) error {
