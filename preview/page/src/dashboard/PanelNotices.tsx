@@ -1,10 +1,13 @@
-import { LoadingState, type QueryResultMetaNotice } from '@grafana/data';
+import { FieldType, type PanelData, type QueryResultMetaNotice } from '@grafana/data';
 import { sceneGraph, type SceneComponentProps, SceneObjectBase } from '@grafana/scenes';
 import { Icon, PanelChrome, Tooltip } from '@grafana/ui';
 
 const icons = { info: 'info-circle', warning: 'exclamation-triangle', error: 'exclamation-triangle' } as const;
 
-/** The notices of a panel's frames, each severity an icon in the panel's header, as Grafana shows them. */
+/**
+ * The notices of a panel's frames, each severity an icon in the panel's header, as Grafana shows them; and, for tests, what
+ * the panel was given, which a canvas does not tell.
+ */
 export class PanelNotices extends SceneObjectBase {
   static Component = ({ model }: SceneComponentProps<PanelNotices>) => {
     const { data } = sceneGraph.getData(model).useState();
@@ -18,10 +21,24 @@ export class PanelNotices extends SceneObjectBase {
             notices={notices.filter((notice) => notice.severity === severity)}
           />
         ))}
-        {data?.state === LoadingState.Streaming && <span data-testid="panel-streaming" />}
+        {data && <DataSummary data={data} />}
       </>
     );
   };
+}
+
+function DataSummary({ data: { state, series, errors = [] } }: { data: PanelData }) {
+  const fields = series.flatMap((frame) => frame.fields);
+  const times = fields.filter(({ type }) => type === FieldType.time).flatMap(({ values }) => values.slice(-1));
+  const summary = {
+    state,
+    rows: series.reduce((sum, { length }) => sum + length, 0),
+    series: fields.filter(({ type }) => type === FieldType.number).length,
+    labels: fields.map(({ labels = {} }) => labels),
+    lastTime: times.length > 0 ? Math.max(...times) : null,
+    errors: errors.map(({ message }) => message),
+  };
+  return <span hidden data-testid="panel-data" data-summary={JSON.stringify(summary)} />;
 }
 
 function NoticeIcon({

@@ -10,7 +10,7 @@ import {
   type PanelData,
 } from '@grafana/data';
 import { config, getBackendSrv, getDataSourceSrv, getRunRequest } from '@grafana/runtime';
-import { Alert, Combobox, LoadingPlaceholder, useStyles2 } from '@grafana/ui';
+import { Alert, Combobox, ErrorBoundaryAlert, LoadingPlaceholder, useStyles2 } from '@grafana/ui';
 import { type ReactNode, useCallback, useState } from 'react';
 import { useAsync } from 'react-use';
 import { lastValueFrom, takeWhile } from 'rxjs';
@@ -117,7 +117,7 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section className={styles.section} aria-label={title}>
       <h3>{title}</h3>
-      {children}
+      <ErrorBoundaryAlert>{children}</ErrorBoundaryAlert>
     </section>
   );
 }

@@ -142,8 +142,8 @@ function Bar({ value, width, height, orientation, alignmentFactors, options }: V
       namePlacement={options.namePlacement}
       showUnfilled={options.showUnfilled ?? true}
       text={options.text}
-      itemSpacing={8}
-      lcdCellWidth={8}
+      itemSpacing={2}
+      lcdCellWidth={12}
     />
   );
 }
