@@ -135,10 +135,10 @@ func (c *Collector) setSource(to snapshot.Condition) {
 	}
 	c.condition, c.dirty = to, true
 	if to.State == snapshot.StateOK && to.Reason == "" {
-		c.o.Logger.Info("Sampling", "source", c.o.Source.Name())
+		c.o.Logger.Info("Sampling", "from", c.o.Source.Name())
 		return
 	}
-	c.o.Logger.Warn("The source is not as it should be", "source", c.o.Source.Name(), "state", to.State, "reason", to.Reason)
+	c.o.Logger.Warn("The source is not as it should be", "from", c.o.Source.Name(), "state", to.State, "reason", to.Reason)
 }
 
 // note takes an event.

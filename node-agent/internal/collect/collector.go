@@ -236,6 +236,9 @@ func (c *Collector) set(e *entry, to snapshot.Condition) {
 		level := slog.LevelWarn
 		if to.State == snapshot.StateOK {
 			level = slog.LevelInfo
+			if e.condition.State == snapshot.StateStarting {
+				level = slog.LevelDebug
+			}
 		}
 		c.o.Logger.Log(context.Background(), level, "GPU changed state", "gpu", e.devices[0].Index, "uuid", e.devices[0].UUID,
 			"state", to.State, "reason", to.Reason)

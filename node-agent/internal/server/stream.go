@@ -56,7 +56,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	code, reason := closing(s.stopping, err)
 	cancel()
 	_ = conn.Close(code, reason) // the reader may be gone already
-	for range requests { // read ends, now that the connection is closed
+	for range requests {         // read ends, now that the connection is closed
 	}
 }
 
