@@ -44,7 +44,7 @@ func TestFleet(t *testing.T) {
 			}
 		}
 		for _, e := range c.Exporters {
-			if _, err := os.Stat(filepath.Join("..", "..", "provisioning", "replay", e.File)); err != nil {
+			if _, err := os.Stat(filepath.Join("..", "..", "provisioning", "replay", e.File+".prom")); err != nil {
 				t.Error(err)
 			}
 		}
@@ -60,7 +60,7 @@ func TestPrometheusIsGivenItsTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := Folder(t.TempDir())
-	if err := writePrometheus(filepath.Join("..", ".."), folder, topology.Clusters[0]); err != nil {
+	if err := writePrometheus(filepath.Join("..", ".."), folder, topology, topology.Clusters[0]); err != nil {
 		t.Fatal(err)
 	}
 	// Every file that the configuration names is there, and every one that is there is named.

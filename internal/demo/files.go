@@ -42,24 +42,24 @@ type targetGroup struct {
 }
 
 // targets are the cluster's file_sd files: name and groups.
-func (c Cluster) targets() map[string][]targetGroup {
+func (t Topology) targets(c Cluster) map[string][]targetGroup {
 	files := map[string][]targetGroup{}
 	for _, n := range c.Nodes {
-		files["agents.yaml"] = append(files["agents.yaml"], group(n.Port, n.instance()))
+		files["agents.yaml"] = append(files["agents.yaml"], group(n.Port, n.instance(), "/metrics"))
 	}
 	for _, e := range c.Exporters {
 		name := e.Job + ".yaml"
-		files[name] = append(files[name], group(e.Port, e.Instance))
+		files[name] = append(files[name], group(t.ReplayPort, e.Instance, "/"+e.File+"/metrics"))
 	}
 	return files
 }
 
-func group(port int, instance string) targetGroup {
-	return targetGroup{Targets: []string{address(port)}, Labels: map[string]string{"instance": instance}}
+func group(port int, instance, path string) targetGroup {
+	return targetGroup{Targets: []string{address(port)}, Labels: map[string]string{"instance": instance, "__metrics_path__": path}}
 }
 
 // writePrometheus puts the repository's configuration and rules beside the cluster's own targets.
-func writePrometheus(root string, f Folder, c Cluster) error {
+func writePrometheus(root string, f Folder, t Topology, c Cluster) error {
 	dir := f.prometheus(c.Name)
 	for _, sub := range []string{"targets", "rules"} {
 		path := filepath.Join(dir, sub)
@@ -87,7 +87,7 @@ func writePrometheus(root string, f Folder, c Cluster) error {
 			return fmt.Errorf("write configuration of Prometheus: %w", err)
 		}
 	}
-	for name, groups := range c.targets() {
+	for name, groups := range t.targets(c) {
 		text, err := yaml.Marshal(groups)
 		if err != nil {
 			return fmt.Errorf("write targets: %w", err)

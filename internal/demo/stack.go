@@ -80,7 +80,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 
 func (s *Stack) start(ctx context.Context) error {
 	for _, c := range s.topology.Clusters {
-		if err := writePrometheus(s.options.Root, s.folder, c); err != nil {
+		if err := writePrometheus(s.options.Root, s.folder, s.topology, c); err != nil {
 			return err
 		}
 	}
@@ -115,14 +115,16 @@ func (s *Stack) builder() build.Builder {
 
 func (s *Stack) agentPath() string { return filepath.Join(s.options.Root, "bin", "warpwatch-agent") }
 
+func (s *Stack) replayFolder() string { return filepath.Join(s.options.Root, "provisioning", "replay") }
+
 func (s *Stack) replayFile(e Exporter) string {
-	return filepath.Join(s.options.Root, "provisioning", "replay", e.File)
+	return filepath.Join(s.replayFolder(), e.File+".prom")
 }
 
 // simulation are the agent's flags that decide what is simulated: the same for its past and its present.
 func (n Node) simulation() []string {
 	flags := []string{
-		"--node=" + n.Name, "--simulate.seed=" + strconv.Itoa(n.Seed), "--simulate.gpus=8", "--simulate.model=" + n.Model, "--simulate.profile=" + n.Profile,
+		"--node-name=" + n.Name, "--simulate.seed=" + strconv.Itoa(n.Seed), "--simulate.gpus=8", "--simulate.model=" + n.Model, "--simulate.profile=" + n.Profile,
 	}
 	for _, f := range n.Faults {
 		flags = append(flags, "--simulate.fault="+f)
@@ -146,20 +148,12 @@ func (s *Stack) targets() []supervise.Spec {
 				Ready: supervise.HTTP(s.client, url(n.Port)+"/metrics"), Within: 20 * time.Second,
 			})
 		}
-		for _, e := range c.Exporters {
-			specs = append(specs, supervise.Spec{
-				Name: replayName(c, e), Path: s.agentPath(),
-				Args:  []string{"replay", "--web.listen-address=" + address(e.Port), s.replayFile(e)},
-				Ready: supervise.HTTP(s.client, url(e.Port)+"/metrics"), Within: 20 * time.Second,
-			})
-		}
 	}
+	specs = append(specs, supervise.Spec{
+		Name: "replay", Path: s.agentPath(), Args: []string{"replay", "--web.listen-address=" + address(s.topology.ReplayPort), s.replayFolder()},
+		Ready: supervise.HTTP(s.client, url(s.topology.ReplayPort)+"/dcgm-4.8/metrics"), Within: 20 * time.Second,
+	})
 	return specs
-}
-
-func replayName(c Cluster, e Exporter) string {
-	host, _, _ := strings.Cut(e.Instance, ":")
-	return "replay-" + c.Name + "-" + host
 }
 
 func (s *Stack) prometheuses() []supervise.Spec {

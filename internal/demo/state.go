@@ -18,14 +18,11 @@ type StateProcess struct {
 func (s *Stack) StateFile() string { return s.folder.State() }
 
 func (s *Stack) writeState() error {
-	urls := map[string]string{s.ui: s.URL()}
+	urls := map[string]string{s.ui: s.URL(), "replay": url(s.topology.ReplayPort)}
 	for _, c := range s.topology.Clusters {
 		urls["prometheus-"+c.Name] = url(c.PrometheusPort)
 		for _, n := range c.Nodes {
 			urls["agent-"+n.Name] = url(n.Port)
-		}
-		for _, e := range c.Exporters {
-			urls[replayName(c, e)] = url(e.Port)
 		}
 	}
 	state := State{URL: s.URL()}

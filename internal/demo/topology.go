@@ -11,8 +11,9 @@ import (
 
 // Topology is what runs, and on which ports.
 type Topology struct {
-	UIPort   int
-	Clusters []Cluster
+	UIPort     int
+	ReplayPort int // of the process that plays every exporter
+	Clusters   []Cluster
 }
 
 // Cluster is a Prometheus and what it scrapes.
@@ -38,8 +39,7 @@ type Node struct {
 type Exporter struct {
 	Job      string
 	Instance string // as Prometheus would call it
-	File     string // in provisioning/replay
-	Port     int
+	File     string // in provisioning/replay, without its ending
 }
 
 // fleet is the topology without its ports.
@@ -48,29 +48,29 @@ func fleet() []Cluster {
 		{
 			Name: "north",
 			Nodes: []Node{
-				{Name: "north-gpu-01", Seed: 11, Model: "h200", Profile: "training", Faults: []string{"straggler", "thermal"}},
-				{Name: "north-gpu-02", Seed: 12, Model: "h100", Profile: "mixed", Faults: []string{"ecc", "xid"}},
-				{Name: "north-gpu-03", Seed: 13, Model: "h200", Profile: "inference", MIG: []string{"3g.71gb", "2g.35gb", "1g.18gb", "1g.18gb"}},
+				{Name: "north-gpu-01", Seed: 11, Model: "H200", Profile: "training", Faults: []string{"straggler", "thermal"}},
+				{Name: "north-gpu-02", Seed: 12, Model: "H100", Profile: "mixed", Faults: []string{"ecc", "xid"}},
+				{Name: "north-gpu-03", Seed: 13, Model: "H200", Profile: "inference", MIG: []string{"3g.71gb", "2g.35gb", "1g.18gb", "1g.18gb"}},
 			},
 			Exporters: []Exporter{
-				{Job: "dcgm-exporter", Instance: "north-gpu-04:9400", File: "dcgm-4.8.prom"},
-				{Job: "dcgm-exporter", Instance: "north-gpu-05:9400", File: "dcgm-4.9.prom"},
-				{Job: "dcgm-exporter", Instance: "north-gpu-06:9400", File: "dcgm-mig.prom"},
-				{Job: "nvidia-gpu-exporter", Instance: "north-gpu-07:9835", File: "nvidia-smi-h200.prom"},
+				{Job: "dcgm-exporter", Instance: "north-gpu-04:9400", File: "dcgm-4.8"},
+				{Job: "dcgm-exporter", Instance: "north-gpu-05:9400", File: "dcgm-4.9"},
+				{Job: "dcgm-exporter", Instance: "north-gpu-06:9400", File: "dcgm-mig"},
+				{Job: "nvidia-gpu-exporter", Instance: "north-gpu-07:9835", File: "nvidia-smi-h200"},
 			},
 		},
 		{
 			Name: "south",
 			Nodes: []Node{
-				{Name: "south-gpu-01", Seed: 21, Model: "h100", Profile: "training", Faults: []string{"straggler"}},
-				{Name: "south-gpu-02", Seed: 22, Model: "h100", Profile: "inference", Faults: []string{"thermal", "xid"}},
-				{Name: "south-gpu-03", Seed: 23, Model: "h200", Profile: "mixed", MIG: []string{"1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb"}},
+				{Name: "south-gpu-01", Seed: 21, Model: "H100", Profile: "training", Faults: []string{"straggler"}},
+				{Name: "south-gpu-02", Seed: 22, Model: "H100", Profile: "inference", Faults: []string{"thermal", "xid"}},
+				{Name: "south-gpu-03", Seed: 23, Model: "H200", Profile: "mixed", MIG: []string{"1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb", "1g.18gb"}},
 			},
 			Exporters: []Exporter{
-				{Job: "dcgm-exporter", Instance: "south-gpu-04:9400", File: "dcgm-pods.prom"},
-				{Job: "nvidia-gpu-exporter", Instance: "south-gpu-05:9835", File: "nvidia-smi-h200-mig.prom"},
-				{Job: "nvidia-gpu-exporter", Instance: "south-ws-01:9835", File: "nvidia-smi-rtx-4080.prom"},
-				{Job: "nvidia-gpu-exporter", Instance: "south-ws-02:9835", File: "nvidia-smi-windows.prom"},
+				{Job: "dcgm-exporter", Instance: "south-gpu-04:9400", File: "dcgm-pods"},
+				{Job: "nvidia-gpu-exporter", Instance: "south-gpu-05:9835", File: "nvidia-smi-h200-mig"},
+				{Job: "nvidia-gpu-exporter", Instance: "south-ws-01:9835", File: "nvidia-smi-rtx-4080"},
+				{Job: "nvidia-gpu-exporter", Instance: "south-ws-02:9835", File: "nvidia-smi-windows"},
 			},
 		},
 	}
@@ -82,25 +82,21 @@ const portBaseVariable = "WARPWATCH_DEMO_PORT_BASE"
 // FixedPorts is the topology on the ports that the documentation names, or, where base (the value of
 // WARPWATCH_DEMO_PORT_BASE) is not empty, on those from base on.
 func FixedPorts(base string) (Topology, error) {
-	ui, prometheus, agents, exporters := 3000, 9190, 19850, 19870
+	ui, prometheus, agents, replay := 3000, 9190, 19850, 19870
 	if base != "" {
 		n, err := strconv.Atoi(base)
 		if err != nil || n < 1024 || n > 65000 {
 			return Topology{}, fmt.Errorf("%s=%q: must be a port between 1024 and 65000", portBaseVariable, base)
 		}
-		ui, prometheus, agents, exporters = n, n+10, n+20, n+40
+		ui, prometheus, agents, replay = n, n+10, n+20, n+40
 	}
-	t := Topology{UIPort: ui, Clusters: fleet()}
+	t := Topology{UIPort: ui, ReplayPort: replay, Clusters: fleet()}
 	for c := range t.Clusters {
 		cluster := &t.Clusters[c]
 		cluster.PrometheusPort = prometheus + c
 		for i := range cluster.Nodes {
 			cluster.Nodes[i].Port = agents
 			agents++
-		}
-		for i := range cluster.Exporters {
-			cluster.Exporters[i].Port = exporters
-			exporters++
 		}
 	}
 	return t, nil
@@ -137,15 +133,12 @@ type slot struct {
 }
 
 func (t *Topology) slots() []slot {
-	slots := []slot{{&t.UIPort, "the user interface"}}
+	slots := []slot{{&t.UIPort, "the user interface"}, {&t.ReplayPort, "the replayed exporters"}}
 	for c := range t.Clusters {
 		cluster := &t.Clusters[c]
 		slots = append(slots, slot{&cluster.PrometheusPort, "Prometheus of cluster " + cluster.Name})
 		for i := range cluster.Nodes {
 			slots = append(slots, slot{&cluster.Nodes[i].Port, "the agent of " + cluster.Nodes[i].Name})
-		}
-		for i := range cluster.Exporters {
-			slots = append(slots, slot{&cluster.Exporters[i].Port, "the exporter " + cluster.Exporters[i].Instance})
 		}
 	}
 	return slots

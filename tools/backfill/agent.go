@@ -31,9 +31,13 @@ func (s *simulated) ticks(ctx context.Context, part stretch) iter.Seq2[tick, err
 	return func(yield func(tick, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		args := append(s.agent.Command[1:len(s.agent.Command):len(s.agent.Command)],
-			"--from="+stamp(ceil(part.from, part.step)), "--to="+stamp(part.to),
-			"--step="+(time.Duration(part.step)*time.Millisecond).String())
+		first := ceil(part.from, part.step)
+		if first >= part.to {
+			return
+		}
+		// The simulator's last moment is included, and comes after its first.
+		args := append(s.agent.Command[1:len(s.agent.Command):len(s.agent.Command)], "--from="+stamp(first),
+			"--to="+stamp(max(part.to-1, first+1)), "--step="+(time.Duration(part.step)*time.Millisecond).String())
 		cmd := exec.CommandContext(ctx, s.agent.Command[0], args...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr

@@ -39,7 +39,7 @@ func testPlan(t *testing.T) Plan {
 		Recent: duration(time.Hour), RecentStep: duration(15 * time.Second),
 		Agents: []Agent{{
 			Target:  map[string]string{"job": "warpwatch-agent", "instance": "n1:9847"},
-			Address: "127.0.0.1:9847", Scheme: "http", Command: []string{self, "--node=n1"},
+			Address: "127.0.0.1:9847", Scheme: "http", Command: []string{self, "--node-name=n1"},
 		}},
 		Expositions: []Exposition{{Target: map[string]string{"job": "dcgm-exporter", "instance": "n2:9400"}, File: file}},
 	}
@@ -199,7 +199,7 @@ func TestFillTellsWhatTheSimulatorSaid(t *testing.T) {
 	plan := testPlan(t)
 	plan.Agents[0].Command = plan.Agents[0].Command[:1]
 	err := fill(t.Context(), plan, time.Now(), io.Discard)
-	for _, want := range []string{"n1:9847", "exit status 2", "want --node"} {
+	for _, want := range []string{"n1:9847", "exit status 2", "want --node-name"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)
 		}
@@ -237,7 +237,7 @@ func BenchmarkFill(b *testing.B) {
 		plan := Plan{DataDir: b.TempDir(), History: duration(14 * 24 * time.Hour), Step: duration(5 * time.Minute), Recent: duration(3 * time.Hour), RecentStep: duration(15 * time.Second)}
 		for _, node := range []string{"n1", "n2", "n3"} {
 			plan.Agents = append(plan.Agents, Agent{
-				Target: map[string]string{"job": "warpwatch-agent", "instance": node}, Command: []string{self, "--node=" + node, "--gpus=9", "--metrics=38"},
+				Target: map[string]string{"job": "warpwatch-agent", "instance": node}, Command: []string{self, "--node-name=" + node, "--gpus=9", "--metrics=38"},
 			})
 		}
 		if err := fill(b.Context(), plan, time.Now(), io.Discard); err != nil {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // last device is a MIG instance. The first column of the last device has no value in odd hours.
 func simulate(args []string, out io.Writer) int {
 	flags := flag.NewFlagSet("simulator", flag.ContinueOnError)
-	node := flags.String("node", "", "")
+	node := flags.String("node-name", "", "")
 	from := flags.String("from", "", "")
 	to := flags.String("to", "", "")
 	step := flags.Duration("step", 0, "")
@@ -41,8 +41,8 @@ func simulate(args []string, out io.Writer) int {
 	}
 	start, err1 := time.Parse(time.RFC3339, *from)
 	end, err2 := time.Parse(time.RFC3339, *to)
-	if err1 != nil || err2 != nil || *step <= 0 || *node == "" {
-		fmt.Fprintln(os.Stderr, "want --node, --from, --to and --step")
+	if err1 != nil || err2 != nil || !start.Before(end) || *step <= 0 || *node == "" {
+		fmt.Fprintln(os.Stderr, "want --node-name, --from, --to and --step")
 		return 2
 	}
 	w := bufio.NewWriter(out)
@@ -65,7 +65,7 @@ func simulate(args []string, out io.Writer) int {
 	}
 	send(&wire.Message{Body: &wire.Message_Schema{Schema: schema}})
 	encoder := wire.NewEncoder(schema)
-	for seq, at := uint64(1), start; at.Before(end); seq, at = seq+1, at.Add(*step) {
+	for seq, at := uint64(1), start; !at.After(end); seq, at = seq+1, at.Add(*step) {
 		s := wire.Sample{Seq: seq, Time: at, Readings: make([]gpu.Reading, len(schema.Columns))}
 		for i := range s.Readings {
 			s.Readings[i] = gpu.Read(float64(i) + math.Sin(float64(at.Unix())/3600+float64(i)))
