@@ -150,8 +150,8 @@ export interface AgentStatus {
   node: string;
   address: string;
   state: AgentState;
-  /** RFC 3339; empty when never connected. */
-  since: string;
+  /** When the state began, RFC 3339; absent before anything was tried. */
+  since?: string;
   error: string;
   version: string;
   /** `nvml` or `simulate`. */

@@ -15,11 +15,14 @@ const BACKEND_MACROS = [
   '__gpu_identity',
 ] as const;
 
-/** The same variables, with every macro of the backend left as it is written. */
+/**
+ * The same variables, with every macro of the backend left in place. Braces keep it apart from what follows, whichever
+ * way it was written.
+ */
 export function keepingMacros(scopedVars: ScopedVars): ScopedVars {
   const kept: ScopedVars = { ...scopedVars };
   for (const name of BACKEND_MACROS) {
-    kept[name] = { text: `$${name}`, value: `$${name}` };
+    kept[name] = { text: `\${${name}}`, value: `\${${name}}` };
   }
   return kept;
 }

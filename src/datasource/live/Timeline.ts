@@ -116,7 +116,8 @@ export class Timeline {
   }
 
   private firstInRange(): number {
-    const oldest = this.end - this.rangeMs;
+    // One step more: a line enters the panel from a point to its left.
+    const oldest = this.end - this.rangeMs - this.stepMs;
     let index = 0;
     while (index < this.times.length && this.times[index] < oldest) {
       index++;

@@ -1,11 +1,12 @@
-import { type DataFrame, type DataQueryRequest, rangeUtil } from '@grafana/data';
+import { type DataFrame, type DataQueryRequest, FieldType, rangeUtil } from '@grafana/data';
 
 import { type LiveContinuation } from '../types';
 
 /** What the backend wrote into a frame that its stream continues; undefined for a static frame. */
 export function continuationOf(frame: DataFrame): LiveContinuation | undefined {
   const live: unknown = frame.meta?.custom?.live;
-  return isContinuation(live) ? live : undefined;
+  const hasTime = frame.fields.some(({ type }) => type === FieldType.time);
+  return hasTime && isContinuation(live) ? live : undefined;
 }
 
 function isContinuation(value: unknown): value is LiveContinuation {

@@ -2,19 +2,20 @@ import { type DataFrame, type DataQueryRequest, type DataQueryResponse, LoadingS
 import { type GrafanaLiveSrv } from '@grafana/runtime';
 import {
   auditTime,
+  concat,
   connect,
   defer,
   distinctUntilChanged,
-  EMPTY,
   ignoreElements,
   map,
   merge,
+  NEVER,
   type Observable,
   of,
   scan,
   startWith,
-  Subject,
   switchMap,
+  takeUntil,
   tap,
   timer,
 } from 'rxjs';
@@ -48,49 +49,42 @@ export interface JoinOptions<T extends DataQueryRequest> {
  * why, and the backend is asked again from time to time.
  */
 export function joinLive<T extends DataQueryRequest>(options: JoinOptions<T>): Observable<DataQueryResponse> {
-  return defer(() => {
-    const again = new Subject<void>();
-    const memory: Memory = { troubles: new Map() };
-    return again.pipe(
-      startWith(undefined),
-      switchMap((_, round) =>
-        options
-          .ask(round === 0 ? options.request : requestNow(options.request))
-          .pipe(switchMap((answer) => continueAnswer(answer, round, options, memory, again)))
-      )
-    );
-  });
+  return defer(() => ask(options, { round: 0, troubles: new Map() }));
 }
 
 /** What one round leaves for the next. */
 interface Memory {
+  round: number;
   /** The last response that had data. */
   shown?: DataQueryResponse;
-  /** By channel path and refId. */
+  /** By refId. */
   troubles: Map<string, Troubles>;
+}
+
+/** Asks, and goes on with the answer. */
+function ask<T extends DataQueryRequest>(options: JoinOptions<T>, memory: Memory): Observable<DataQueryResponse> {
+  const request = memory.round === 0 ? options.request : requestNow(options.request);
+  return options.ask(request).pipe(switchMap((answer) => continueAnswer(answer, options, memory)));
 }
 
 function continueAnswer<T extends DataQueryRequest>(
   answer: DataQueryResponse,
-  round: number,
   options: JoinOptions<T>,
-  memory: Memory,
-  again: Subject<void>
+  memory: Memory
 ): Observable<DataQueryResponse> {
-  const askLater = (ms: number) =>
-    timer(ms).pipe(
-      tap(() => again.next()),
-      ignoreElements()
-    );
+  const again = defer(() => ask(options, { ...memory, round: memory.round + 1 }));
   const seeds: DataFrame[] = answer.data.filter(continuationOf);
 
-  if (round > 0 && memory.shown && answer.data.length === 0) {
+  if (memory.shown && answer.data.length === 0) {
     const failed = refreshFailed(failureOf(answer) ?? 'it was empty');
-    return merge(of(warned(memory.shown, failed, options.showWarnings)), askLater(RETURN_MS));
+    return concat(of(warned(memory.shown, failed, options.showWarnings)), pause(RETURN_MS), again);
   }
   if (seeds.length === 0) {
+    if (memory.round === 0) {
+      return of(answer);
+    }
     memory.shown = answer;
-    return round === 0 ? of(answer) : merge(of({ ...answer, state: LoadingState.Streaming }), askLater(RETURN_MS));
+    return concat(of({ ...answer, state: LoadingState.Streaming }), pause(RETURN_MS), again);
   }
   if (!options.live) {
     return of(warned(answer, liveDisabled(), options.showWarnings));
@@ -98,27 +92,33 @@ function continueAnswer<T extends DataQueryRequest>(
 
   const pollMs = Math.max(...seeds.map((seed) => pollMsOf(continuationOf(seed)!)));
   const start = initialStates(seeds, memory);
-  return followAll(seeds, options.live, options.uid, memory).pipe(
+  const streamed = followAll(seeds, options.live, options.uid, memory).pipe(
     // Both sides must listen before the first channel speaks, which it may do at once.
     connect((states) =>
-      merge(
-        states.pipe(
-          auditTime(COALESCE_MS),
-          startWith(start),
-          map((current) => respond(answer, current, options.showWarnings)),
-          tap((response) => {
-            memory.shown = response;
-          })
-        ),
-        states.pipe(
-          startWith(start),
-          map(needsAsking),
-          distinctUntilChanged(),
-          switchMap((asking) => (asking ? askLater(pollMs) : EMPTY))
+      states.pipe(
+        auditTime(COALESCE_MS),
+        startWith(start),
+        map((current) => respond(answer, current, options.showWarnings)),
+        tap((response) => {
+          memory.shown = response;
+        }),
+        takeUntil(
+          states.pipe(
+            map(needsAsking),
+            startWith(needsAsking(start)),
+            distinctUntilChanged(),
+            switchMap((asking) => (asking ? timer(pollMs) : NEVER))
+          )
         )
       )
     )
   );
+  return concat(streamed, again);
+}
+
+/** Emits nothing for a while. */
+function pause(ms: number): Observable<never> {
+  return timer(ms).pipe(ignoreElements());
 }
 
 type States = Map<DataFrame, ChannelState>;

@@ -1,4 +1,10 @@
-import { type DataFrame, dataFrameToJSON, type DataQueryResponse, parseLiveChannelAddress } from '@grafana/data';
+import {
+  type DataFrame,
+  dataFrameToJSON,
+  type DataQueryResponse,
+  parseLiveChannelAddress,
+  type QueryResultMetaNotice,
+} from '@grafana/data';
 import { type GrafanaLiveSrv, StreamingFrameAction } from '@grafana/runtime';
 import { catchError, defer, distinctUntilChanged, endWith, map, Observable, of, Subject, switchMap, timer } from 'rxjs';
 
@@ -64,10 +70,11 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
     const heard = new Subject<void>();
     let troubles: Troubles = carried;
     let outdated = false;
+    let told: QueryResultMetaNotice[] = [];
 
     const update = (change: Troubles) => {
       troubles = { ...troubles, ...change };
-      subscriber.next({ frame: timeline.toFrame(), troubles, outdated });
+      subscriber.next({ frame: withNotices(timeline.toFrame(), told), troubles, outdated });
     };
 
     const onPacket = (packet: Packet) => {
@@ -75,12 +82,13 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
         update({ channel: channelFailed(packet.failure, pollMs) });
         return;
       }
-      const before = outdated;
+      const before = JSON.stringify([outdated, told]);
       outdated = timeline.differsFrom(packet.frame);
+      told = packet.frame.meta?.notices ?? [];
       if (timeline.overlay(packet.frame) > 0) {
         heard.next();
         update({ channel: undefined, silence: undefined });
-      } else if (outdated !== before) {
+      } else if (JSON.stringify([outdated, told]) !== before) {
         update({});
       }
     };
@@ -90,23 +98,37 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
     );
     subscriber.add(
       connection(live, carried.connection ? 0 : GRACE_MS, pollMs).subscribe((trouble) => {
-        if (trouble !== troubles.connection) {
+        if (trouble) {
           update({ connection: trouble });
+        } else if (troubles.connection) {
+          // Nothing could be heard until now, so the silence counts from here.
+          heard.next();
+          update({ connection: undefined, silence: undefined });
         }
       })
     );
     heard.next();
-    subscriber.add(packets(live, uid, seed, continuation).subscribe(onPacket));
+    subscriber.add(packets(live, uid, timeline.toFrame(), continuation).subscribe(onPacket));
   });
+}
+
+/** The frame with what the stream tells of its agents, beside what the answer told. */
+function withNotices(frame: DataFrame, told: QueryResultMetaNotice[]): DataFrame {
+  const known = frame.meta?.notices ?? [];
+  const more = told.filter(({ text }) => !known.some((notice) => notice.text === text));
+  return more.length ? { ...frame, meta: { ...frame.meta, notices: [...known, ...more] } } : frame;
 }
 
 type Packet = { frame: DataFrame } | { failure: string };
 
-/** What the channel delivers: Grafana's buffer after each packet, or why there is none. */
+/**
+ * What the channel delivers: Grafana's buffer after each packet, or why there is none. The buffer takes the history's
+ * arrays for its own and appends to them.
+ */
 function packets(
   live: GrafanaLiveSrv,
   uid: string,
-  seed: DataFrame,
+  history: DataFrame,
   continuation: LiveContinuation
 ): Observable<Packet> {
   return defer(() => {
@@ -117,10 +139,10 @@ function packets(
     return live
       .getDataStream({
         addr: { ...address, data: continuation.data },
-        frame: dataFrameToJSON(seed),
+        frame: dataFrameToJSON(history),
         buffer: {
           // Grafana cuts to the panel's width by default, which would cut a longer history.
-          maxLength: seed.length + Math.ceil(continuation.rangeMs / continuation.stepMs) + SPARE_ROWS,
+          maxLength: history.length + Math.ceil(continuation.rangeMs / continuation.stepMs) + SPARE_ROWS,
           maxDelta: continuation.rangeMs,
           action: StreamingFrameAction.Append,
         },
