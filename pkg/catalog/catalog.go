@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,8 @@ type Catalog struct {
 	percent   Conversion
 	filters   []Filter
 	identity  []string
+	presence  []string
+	owners    []Dialect
 }
 
 // Filter names the labels by which series of one dialect are selected in PromQL.
@@ -69,6 +72,22 @@ func (c *Catalog) Lookup(series string) []Source { return c.bySeries[strings.ToL
 
 // Info lists the info series of all dialects. The slice is shared and must not be changed.
 func (c *Catalog) Info() []Info { return c.info }
+
+// Presence lists the metrics that show which devices an exporter without info series knows. The slice is shared and must
+// not be changed.
+func (c *Catalog) Presence() []string { return c.presence }
+
+// Dialects lists all dialects, the most preferred first.
+func (c *Catalog) Dialects() []Dialect {
+	dialects := make([]Dialect, len(c.rank))
+	for d, rank := range c.rank {
+		dialects[rank] = d
+	}
+	return dialects
+}
+
+// NamesOwners reports whether a dialect's series say which workload a GPU was given to.
+func (c *Catalog) NamesOwners(d Dialect) bool { return slices.Contains(c.owners, d) }
 
 // Rank is the place of a dialect in the order of preference, 0 is best.
 func (c *Catalog) Rank(d Dialect) int { return c.rank[d] }

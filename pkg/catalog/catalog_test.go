@@ -62,6 +62,11 @@ func TestCatalogHoldsTheCanonicalMetrics(t *testing.T) {
 			t.Errorf("%s: a ratio needs a plausible maximum", m.Name)
 		}
 	}
+	for _, name := range c.Presence() {
+		if _, ok := c.Metric(name); !ok {
+			t.Errorf("presence: %s is no metric", name)
+		}
+	}
 	if _, ok := c.Metric("gpu_sm_busy"); ok {
 		t.Error("an unknown name was found")
 	}

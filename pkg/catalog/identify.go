@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,6 +116,15 @@ func (c *Catalog) owner(labels Labels) Owner {
 // NodeLabels are the labels a node's name may be in, the most trusted first. The slice is shared and must not be changed.
 func (c *Catalog) NodeLabels() []string { return c.labels.Node }
 
+// PodLabels are the labels an owner's pod may be in.
+func (c *Catalog) PodLabels() []string {
+	var labels []string
+	for _, family := range c.labels.Owner {
+		labels = append(labels, family.Pod)
+	}
+	return labels
+}
+
 // UUIDLabels are the labels a GPU's UUID may be in. The slice is shared and must not be changed.
 func (c *Catalog) UUIDLabels() []string { return c.labels.UUID }
 
@@ -133,11 +143,17 @@ func (c *Catalog) IdentityLabels() []string {
 			}
 		}
 	}
-	add(l.Node, l.UUID, l.Index, l.Model, l.MIGID, l.MIGProfile, l.MIGUUID, l.ComputeInstance, l.PCIBusID, l.Driver, l.MIGEnabled, l.Job)
+	add(c.DeviceLabels(), l.Job)
 	for _, family := range l.Owner {
 		add([]string{family.Pod, family.Namespace, family.Container})
 	}
 	return names
+}
+
+// DeviceLabels are the labels that Identify reads a device from, without those of its owner.
+func (c *Catalog) DeviceLabels() []string {
+	l := c.labels
+	return slices.Concat(l.Node, l.UUID, l.Index, l.Model, l.MIGID, l.MIGProfile, l.MIGUUID, l.ComputeInstance, l.PCIBusID, l.Driver, l.MIGEnabled)
 }
 
 // first is the value of the first label that is set.

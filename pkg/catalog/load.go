@@ -85,6 +85,8 @@ type dialectFile struct {
 	Sentinels    []interval `yaml:"sentinels"`
 	Filters      []Filter   `yaml:"filters"`
 	Identity     []string   `yaml:"identity"`
+	Presence     []string   `yaml:"presence"`
+	Owners       []Dialect  `yaml:"owners"`
 	Conversions  map[string]struct {
 		Multiplier float64  `yaml:"multiplier"`
 		Divisor    float64  `yaml:"divisor"`
@@ -106,7 +108,7 @@ func load(metrics, dialects []byte) (*Catalog, error) {
 	c := &Catalog{
 		byName: make(map[string]int, len(rows.Metrics)), bySeries: map[string][]Source{}, rank: map[Dialect]int{},
 		info: rules.Info, labels: rules.Labels, sentinels: rules.Sentinels,
-		filters: rules.Filters, identity: rules.Identity,
+		filters: rules.Filters, identity: rules.Identity, presence: rules.Presence, owners: rules.Owners,
 	}
 	if len(c.filters) == 0 || c.filters[len(c.filters)-1].Mark != "" {
 		return nil, errors.New("read dialects.yaml: filters: the last one must be for all other series, with an empty mark")

@@ -11,8 +11,8 @@ type answer struct {
 	Partial          bool // VictoriaMetrics answered without some of its nodes
 }
 
-// rawSeries is one series as the server sent it. Times are shared between series that have the same ones, so neither
-// slice may be written to.
+// rawSeries is one series as the server sent it. Times are shared between series that have the same ones, so they must
+// not be written to; values are the series' own.
 type rawSeries struct {
 	Labels labelSet
 	Times  []int64 // Unix milliseconds, strictly rising

@@ -157,6 +157,29 @@ func group(regex string) string {
 	return "(?:" + regex + ")"
 }
 
+// ExactGPUs are the UUIDs of the GPUs that the lists of GPUs and of MIG instances select; false when they select all or
+// by regular expressions.
+func (s Scope) ExactGPUs() ([]string, bool) {
+	uuids := make([]string, 0, len(s.GPUs)+len(s.MIGs))
+	for _, value := range s.GPUs {
+		if _, isRegex := pattern(value); isRegex {
+			return nil, false
+		}
+		uuids = append(uuids, value)
+	}
+	if len(uuids) > 0 {
+		return uuids, true
+	}
+	for _, value := range s.MIGs {
+		uuid, _, isExact := exactMIG(value)
+		if !isExact {
+			return nil, false
+		}
+		uuids = append(uuids, uuid)
+	}
+	return uuids, len(uuids) > 0
+}
+
 // uuidRegexes are the GPUs that the lists of GPUs and of MIG instances select. MIG instances given as regular
 // expressions do not say which GPU they are on, so they select all.
 func (s Scope) uuidRegexes() []string {

@@ -1,0 +1,191 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+// tallies count, for each device, samples that are not shown, and ratios above 1 that are.
+type tallies map[deviceKey]*tally
+
+type tally struct {
+	garbage, sentinels, above int
+	worst                     float64 // raw value of the largest garbage
+}
+
+func (t tallies) of(key deviceKey) *tally {
+	if t[key] == nil {
+		t[key] = &tally{}
+	}
+	return t[key]
+}
+
+func (t *tally) add(other tally) {
+	t.garbage += other.garbage
+	t.sentinels += other.sentinels
+	t.above += other.above
+	t.garbled(other.worst)
+}
+
+func (t *tally) garbled(raw float64) {
+	if math.Abs(raw) > math.Abs(t.worst) {
+		t.worst = raw
+	}
+}
+
+// convert turns raw values into canonical ones in place, which the answer's series allows: values are not shared. What
+// must not be shown becomes NaN.
+func (t tallies) convert(c *catalog.Catalog, m catalog.Metric, conversion catalog.Conversion, values []float64, key deviceKey) []float64 {
+	for i, raw := range values {
+		value, verdict := c.Convert(m, conversion, raw)
+		switch verdict {
+		case catalog.Kept:
+			values[i] = value
+			if value > 1 && m.ShownUnit() == gpu.Ratio {
+				t.of(key).above++
+			}
+			continue
+		case catalog.Sentinel:
+			t.of(key).sentinels++
+		case catalog.Garbage:
+			t.of(key).garbage++
+			t.of(key).garbled(raw)
+		}
+		values[i] = math.NaN()
+	}
+	return values
+}
+
+// notices tell what was dropped on the devices that the answer is about.
+func (t tallies) notices(metric string, shown func(deviceKey) bool) []gpu.Notice {
+	var all tally
+	var garbledDevices, blankDevices, aboveDevices int
+	for key, one := range t {
+		if !shown(key) {
+			continue
+		}
+		all.add(*one)
+		garbledDevices += min(one.garbage, 1)
+		blankDevices += min(one.sentinels, 1)
+		aboveDevices += min(one.above, 1)
+	}
+	var notices []gpu.Notice
+	say := func(severity gpu.Severity, n int, devices int, what string) {
+		if n > 0 {
+			notices = append(notices, gpu.Notice{Severity: severity, Text: fmt.Sprintf(
+				"%s of %s on %s %s", plural(n, "sample", "samples"), metric, plural(devices, "device", "devices"), what)})
+		}
+	}
+	say(gpu.Warning, all.garbage, garbledDevices, fmt.Sprintf("cannot be true (up to %.10g) and are not shown; PromQL shows the raw values.", all.worst))
+	say(gpu.Info, all.sentinels, blankDevices, "mean that there is no value, and are not shown.")
+	say(gpu.Info, all.above, aboveDevices, "are above 1, as measured.")
+	return notices
+}
+
+// target is one exporter, as a server scrapes it. All its series of one name have one unit.
+type target struct{ instance, job, series string }
+
+func targetOf(labels labelSet, series string) target {
+	return target{labels.Get("instance"), labels.Get("job"), series}
+}
+
+// units are the conversions of series whose name does not tell their unit.
+type units map[target]catalog.Conversion
+
+// of is the conversion of a series.
+func (u units) of(w want, labels labelSet) catalog.Conversion {
+	if w.source.Conversion.Auto {
+		if known, ok := u[targetOf(labels, strings.ToLower(w.source.Series))]; ok {
+			return known
+		}
+	}
+	return w.source.Conversion
+}
+
+// units decides between per cent and ratio for each target from the values of this answer, and where these fit both from
+// the largest value of the past hours.
+func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (units, error) {
+	evidence := map[target]*catalog.Evidence{}
+	var names []string
+	for name, w := range p.wants {
+		if w.source.Conversion.Auto {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	for _, s := range a.Series {
+		w, ok := p.find(s.Labels)
+		if !ok || !w.source.Conversion.Auto {
+			continue
+		}
+		t := targetOf(s.Labels, strings.ToLower(w.source.Series))
+		if evidence[t] == nil {
+			evidence[t] = &catalog.Evidence{}
+		}
+		for _, v := range s.Values {
+			h.catalog.Observe(evidence[t], v)
+		}
+	}
+	u := units{}
+	unsure := false
+	for t, e := range evidence {
+		conversion, sure := h.catalog.DecideAuto(*e)
+		u[t] = conversion
+		// All zeros are zero in both units.
+		unsure = unsure || !sure && e.Max > 0
+	}
+	if !unsure {
+		return u, nil
+	}
+	past, err := h.pastMaximum(ctx, e, names)
+	if err != nil {
+		return nil, err
+	}
+	for t, largest := range past {
+		if e, ok := evidence[t]; ok {
+			h.catalog.Observe(e, largest)
+			u[t], _ = h.catalog.DecideAuto(*e)
+		}
+	}
+	return u, nil
+}
+
+// evidenceRange is how far back values are looked at to learn a unit, and evidenceTTL how long that is remembered.
+const (
+	evidenceRange = "6h"
+	evidenceTTL   = 10 * time.Minute
+)
+
+// pastMaximum is the largest value of the past hours for each target and series.
+func (h *History) pastMaximum(ctx context.Context, e *endpoint, names []string) (map[target]float64, error) {
+	key := h.options.Tenant(ctx) + "\xff" + strings.Join(names, ",")
+	return e.maxima.get(ctx, key, evidenceTTL, func(ctx context.Context) (map[target]float64, error) {
+		var parts []string
+		for _, name := range names {
+			// Garbage far above 100 would pass for per cent.
+			parts = append(parts, fmt.Sprintf(`label_replace(max by (instance,job) (max_over_time((%s <= 100)[%s:5m])),%s,%s,"","")`,
+				selectNames([]string{name}), evidenceRange, query.Quote(tag), query.Quote(name)))
+		}
+		a, err := e.query(ctx, instantPath, url.Values{"query": {strings.Join(parts, " or ")}})
+		if err != nil {
+			return nil, err
+		}
+		largest := map[target]float64{}
+		for _, s := range a.Series {
+			if len(s.Values) > 0 {
+				largest[targetOf(s.Labels, strings.ToLower(s.Labels.Get(tag)))] = s.Values[0]
+			}
+		}
+		return largest, nil
+	})
+}

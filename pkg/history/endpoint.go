@@ -1,0 +1,209 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+)
+
+// Endpoint is one Prometheus-compatible server. Endpoints of the same cluster are replicas or shards of each other:
+// what they answer is merged by the identity of the GPUs.
+type Endpoint struct {
+	ID      string // names the endpoint in messages; unique
+	Cluster string
+	URL     string       // up to, and without, /api/v1
+	HTTP    *http.Client // authentication and TLS; nil for a plain client. Redirects to other hosts are never followed.
+	Timeout time.Duration
+	// ReplicaLabels tell replicas apart and are dropped from PromQL results.
+	ReplicaLabels []string
+}
+
+// endpoint is an Endpoint ready to be asked.
+type endpoint struct {
+	Endpoint
+	client    api.Client
+	host      string
+	maxAnswer int64
+	now       func() time.Time
+
+	useGET       atomic.Bool  // POST was refused
+	blockedUntil atomic.Int64 // Unix milliseconds, of Retry-After
+
+	vocabulary cache[vocabulary]
+	inventory  cache[*inventory]
+	agents     cache[[]Agent]
+	maxima     cache[map[target]float64]
+}
+
+func newEndpoint(spec Endpoint, o Options) (*endpoint, error) {
+	u, err := url.Parse(strings.TrimSpace(spec.URL))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("endpoint %q: the URL cannot be read: %w", spec.ID, inner(err))
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("endpoint %q: the URL must be like http://host:9090, with http or https", spec.ID)
+	}
+	u.RawQuery, u.Fragment = "", ""
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
+	if spec.Timeout <= 0 {
+		spec.Timeout = DefaultTimeout
+	}
+	client := http.Client{}
+	if spec.HTTP != nil {
+		client = *spec.HTTP
+	}
+	transport := client.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	client.Transport = limited{transport, o.MaxAnswerBytes}
+	client.CheckRedirect = sameServer
+	prometheus, err := api.NewClient(api.Config{Address: u.String(), Client: &client})
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %q: set up its client: %w", spec.ID, err)
+	}
+	e := &endpoint{Endpoint: spec, client: prometheus, host: u.Host, maxAnswer: o.MaxAnswerBytes, now: o.now}
+	for _, c := range []interface{ setUp(func() time.Time) }{&e.vocabulary, &e.inventory, &e.agents, &e.maxima} {
+		c.setUp(o.now)
+	}
+	return e, nil
+}
+
+// sameServer follows redirects within a server only: whoever is elsewhere must not be sent the credentials. A redirect
+// that would turn a POST into a GET without its form is not followed either.
+func sameServer(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme || req.Method != first.Method || len(via) > 5 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// query asks path for form and decodes the answer. Every error is an *Error.
+func (e *endpoint) query(ctx context.Context, path string, form url.Values) (*answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
+	defer cancel()
+	a, err := e.attempt(ctx, path, form)
+	var failed *Error
+	if errors.As(err, &failed) && failed.Kind == KindIncomplete && ctx.Err() == nil {
+		a, err = e.attempt(ctx, path, form)
+	}
+	return a, err
+}
+
+func (e *endpoint) attempt(ctx context.Context, path string, form url.Values) (*answer, error) {
+	resp, body, err := e.send(ctx, path, form)
+	if err != nil {
+		return nil, err
+	}
+	a, err := decode(body)
+	switch {
+	case err != nil:
+		return nil, e.answerError(resp, body, err)
+	case a.Status == "error":
+		return nil, e.refusal(resp.StatusCode, a.ErrorType, a.Error)
+	case a.Status != "success":
+		return nil, e.answerError(resp, body, nil)
+	}
+	return a, nil
+}
+
+// fetch asks for something small, within the endpoint's time limit, and returns the body. Every error is an *Error.
+func (e *endpoint) fetch(ctx context.Context, path string, form url.Values) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
+	defer cancel()
+	return e.send(ctx, path, form)
+}
+
+// send posts a form, or gets it where the server does not allow POST, and returns an answer with a good status.
+func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*http.Response, []byte, error) {
+	if err := e.blocked(); err != nil {
+		return nil, nil, err
+	}
+	post := !e.useGET.Load() && len(form) > 0
+	resp, body, err := e.do(ctx, path, form, post)
+	if post && resp != nil && (resp.StatusCode == http.StatusMethodNotAllowed || resp.StatusCode == http.StatusNotImplemented) {
+		if resp, body, err = e.do(ctx, path, form, false); err == nil && resp.StatusCode/100 == 2 {
+			e.useGET.Store(true)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, nil, e.transportError(ctx, err)
+	case resp.StatusCode/100 != 2:
+		failed := e.statusError(resp, body)
+		if failed.RetryAfter > 0 {
+			e.blockedUntil.Store(e.now().Add(failed.RetryAfter).UnixMilli())
+		}
+		return nil, nil, failed
+	}
+	return resp, body, nil
+}
+
+// blocked is an error as long as the server has asked not to be asked.
+func (e *endpoint) blocked() error {
+	left := time.UnixMilli(e.blockedUntil.Load()).Sub(e.now())
+	if left <= 0 {
+		return nil
+	}
+	return &Error{
+		Endpoint: e.ID, Status: http.StatusTooManyRequests, Kind: KindThrottled, RetryAfter: left,
+		Message: "the server asked to wait before the next request" + wait(left),
+	}
+}
+
+func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bool) (*http.Response, []byte, error) {
+	u := e.client.URL(path, nil)
+	method, content := http.MethodGet, io.Reader(http.NoBody)
+	if post {
+		method, content = http.MethodPost, strings.NewReader(form.Encode())
+	} else {
+		u.RawQuery = form.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), content)
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if post {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		// A query changes nothing, so the transport may send it again when an idle connection turns out to be closed.
+		req.Header["Idempotency-Key"] = nil
+	}
+	return e.client.Do(ctx, req)
+}
+
+// limited is a transport whose answers end with errLarge when they are larger than the limit.
+type limited struct {
+	http.RoundTripper
+	limit int64
+}
+
+func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := l.RoundTripper.RoundTrip(req)
+	if err == nil {
+		resp.Body = &limitedBody{resp.Body, l.limit}
+	}
+	return resp, err
+}
+
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errLarge
+	}
+	return n, err
+}

@@ -1,0 +1,194 @@
+// Package history answers from Prometheus-compatible servers: canonical metrics of whatever exporter there is, in
+// canonical units and one series per device; PromQL; and which devices and agents there are. Several servers may hold
+// the same cluster, each other's replicas or shards. As long as one of them answers the answer is what it has and a
+// notice for each that failed.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+// Defaults of Endpoint and Options.
+const (
+	DefaultTimeout        = 30 * time.Second
+	DefaultMaxAnswerBytes = 512 << 20
+)
+
+const (
+	vocabularyTTL = time.Minute      // which series and labels a server has
+	inventoryTTL  = 30 * time.Second // which devices and agents there are
+)
+
+// Options of a History. The zero value is usable.
+type Options struct {
+	// MaxAnswerBytes bounds what one answer may be, after decompression; 0 for DefaultMaxAnswerBytes.
+	MaxAnswerBytes int64
+	// ScrapeInterval of the servers, for rates; 0 for query.DefaultScrapeInterval.
+	ScrapeInterval time.Duration
+	// Tenant tells callers apart who may see different data through the same endpoints, by the credentials that are
+	// forwarded for them. What one tenant's servers said is never shown to another. nil when all see the same.
+	Tenant func(context.Context) string
+
+	now func() time.Time
+}
+
+// History asks the endpoints of a data source. It is safe for concurrent use and holds no goroutines.
+type History struct {
+	endpoints []*endpoint
+	catalog   *catalog.Catalog
+	options   Options
+}
+
+// Result is the answer to one query.
+type Result struct {
+	Series  []gpu.Series
+	Notices []gpu.Notice
+	// Err is set when no endpoint answered; it is or wraps an *Error for each.
+	Err error
+	// Step is the distance of samples, 0 for an instant query.
+	Step time.Duration
+	// Executed is what the servers were asked, for people who want to look.
+	Executed string
+}
+
+// New checks the endpoints' settings; an error names the endpoint and says what to change. Without endpoints every
+// answer is empty.
+func New(endpoints []Endpoint, c *catalog.Catalog, o Options) (*History, error) {
+	if o.MaxAnswerBytes <= 0 {
+		o.MaxAnswerBytes = DefaultMaxAnswerBytes
+	}
+	if o.ScrapeInterval <= 0 {
+		o.ScrapeInterval = query.DefaultScrapeInterval
+	}
+	if o.Tenant == nil {
+		o.Tenant = func(context.Context) string { return "" }
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	h := &History{catalog: c, options: o}
+	seen := map[string]bool{}
+	for _, spec := range endpoints {
+		if seen[spec.ID] {
+			return nil, fmt.Errorf("endpoint %q is listed twice; give each an id of its own", spec.ID)
+		}
+		seen[spec.ID] = true
+		e, err := newEndpoint(spec, o)
+		if err != nil {
+			return nil, err
+		}
+		h.endpoints = append(h.endpoints, e)
+	}
+	return h, nil
+}
+
+// inScope are the endpoints whose cluster the scope selects. When there are none but could be, the notice says so.
+func (h *History) inScope(s query.Scope) ([]*endpoint, []gpu.Notice) {
+	var selected []*endpoint
+	clusters := map[string]bool{}
+	for _, e := range h.endpoints {
+		clusters[e.Cluster] = true
+		if s.MatchesCluster(e.Cluster) {
+			selected = append(selected, e)
+		}
+	}
+	if len(selected) > 0 || len(h.endpoints) == 0 {
+		return selected, nil
+	}
+	known := make([]string, 0, len(clusters))
+	for name := range clusters {
+		known = append(known, name)
+	}
+	sort.Strings(known)
+	return nil, []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
+		"No Prometheus serves the selected clusters (%s); the data source knows %s.", strings.Join(s.Clusters, ", "), strings.Join(known, ", "))}}
+}
+
+// several reports whether the endpoints are of more than one cluster.
+func several(endpoints []*endpoint) bool {
+	for _, e := range endpoints {
+		if e.Cluster != endpoints[0].Cluster {
+			return true
+		}
+	}
+	return false
+}
+
+// fanOut calls ask for all endpoints at the same time and waits for all. Each has its own time limit, so a slow one
+// takes no time from the others.
+func fanOut[T any](ctx context.Context, endpoints []*endpoint, ask func(context.Context, *endpoint) (T, error)) []outcome[T] {
+	outcomes := make([]outcome[T], len(endpoints))
+	var wg sync.WaitGroup
+	for i, e := range endpoints {
+		wg.Go(func() {
+			value, err := ask(ctx, e)
+			outcomes[i] = outcome[T]{endpoint: e, value: value, err: e.asError(ctx, err)}
+		})
+	}
+	wg.Wait()
+	return outcomes
+}
+
+type outcome[T any] struct {
+	endpoint *endpoint
+	value    T
+	err      error
+}
+
+// asError makes every error an *Error, also that of a caller who gave up while another's request was under way.
+func (e *endpoint) asError(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	if ctx.Err() != nil {
+		return e.transportError(ctx, err)
+	}
+	return &Error{Endpoint: e.ID, Kind: KindUnavailable, Message: err.Error(), cause: err}
+}
+
+// split separates what was answered from what failed. With an answer, failures are notices; without, they are the error.
+func split[T any](outcomes []outcome[T]) (good []outcome[T], notices []gpu.Notice, err error) {
+	var errs []error
+	for _, o := range outcomes {
+		if o.err != nil {
+			errs = append(errs, o.err)
+			notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: "Part of the history is missing: " + o.err.Error() + "."})
+			continue
+		}
+		good = append(good, o)
+	}
+	if len(good) > 0 {
+		return good, notices, nil
+	}
+	return nil, nil, joined(errs)
+}
+
+// executed lists what was asked, once where all endpoints were asked the same.
+func executed(asked []string, endpoints []*endpoint) string {
+	var lines []string
+	same := true
+	for i, text := range asked {
+		same = same && text == asked[0]
+		if text != "" {
+			lines = append(lines, endpoints[i].ID+": "+text)
+		}
+	}
+	if same && len(asked) > 0 {
+		return asked[0]
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,224 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+// Metric answers a query for a canonical metric: one series per GPU or MIG instance in the scope, in canonical units,
+// whichever exporters report it. A counter is answered as its per-second rate. Where several exporters, servers, pods or
+// instances report the same device the best dialect counts at each time, and of equals the largest value.
+func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) Result {
+	result := Result{Step: w.Step}
+	if q.Instant {
+		result.Step = 0
+	}
+	endpoints, notices := h.inScope(q.Scope)
+	outcomes := fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (collected, error) {
+		return h.collect(ctx, e, q, m, w)
+	})
+	good, failed, err := split(outcomes)
+	result.Notices, result.Err = append(notices, failed...), err
+	if len(good) == 0 {
+		return result
+	}
+	all := collected{roster: roster{}, tallies: tallies{}}
+	asked := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		if o.value.asked != "" {
+			asked[i] = describe(o.value.asked, q.Instant, w)
+		}
+	}
+	for _, o := range good {
+		all.merge(o.value)
+	}
+	all.roster.complete()
+	result.Executed = executed(asked, endpoints)
+	r := newReduction(m, q.Scope, all.roster, gridOf(q.Instant, w))
+	for _, c := range all.candidates {
+		r.add(c)
+	}
+	result.Series = r.series()
+	result.Notices = append(result.Notices, all.notices...)
+	result.Notices = append(result.Notices, r.notices(all)...)
+	return result
+}
+
+// collected is what one server, or all together, have of a metric.
+type collected struct {
+	candidates []candidate
+	roster     roster
+	asked      string
+	notices    []gpu.Notice
+	found      bool // a series of the metric exists, whether or not in the scope and window
+	nameless   int  // series that name no GPU
+	tallies    tallies
+	ownerless  bool // series were left out because their dialect does not name owners
+}
+
+func (c *collected) merge(other collected) {
+	c.candidates = append(c.candidates, other.candidates...)
+	c.roster.take(other.roster)
+	c.notices = append(c.notices, other.notices...)
+	c.found = c.found || other.found
+	c.nameless += other.nameless
+	for key, t := range other.tallies {
+		c.tallies.of(key).add(*t)
+	}
+	c.ownerless = c.ownerless || other.ownerless
+}
+
+// candidate is one series that may be part of the answer, converted to canonical units.
+type candidate struct {
+	key    deviceKey
+	want   want
+	extra  string // value of the metric's SumOver label
+	times  []int64
+	values []float64 // NaN where there was nothing or nothing plausible
+}
+
+// collect asks one server.
+func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m catalog.Metric, w query.Window) (collected, error) {
+	c := collected{roster: roster{}, tallies: tallies{}}
+	words, err := h.words(ctx, e)
+	if err != nil {
+		return c, err
+	}
+	p := h.plan(words, m)
+	if len(p.names) == 0 {
+		return c, nil
+	}
+	c.found = true
+	if inv, err := h.inventory(ctx, e); err == nil {
+		c.roster.take(inv.roster)
+	} else {
+		if ctx.Err() != nil {
+			return c, err
+		}
+		c.notices = append(c.notices, gpu.Notice{Severity: gpu.Info, Text: "Names and models of GPUs may be missing: " + err.Error() + "."})
+	}
+	c.asked = p.expr(h.pushDown(q.Scope, words, h.known(ctx, e.Cluster)), w)
+	a, err := e.evaluate(ctx, c.asked, q.Instant, w)
+	if err != nil {
+		return c, err
+	}
+	c.notices = append(c.notices, remarks(e, a)...)
+	units, err := h.units(ctx, e, p, a)
+	if err != nil {
+		return c, err
+	}
+	for _, s := range a.Series {
+		h.consider(&c, e, q.Scope, p, units, s)
+	}
+	return c, nil
+}
+
+// consider turns one series of an answer into a candidate, if it can be one.
+func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan, units units, s rawSeries) {
+	want, ok := p.find(s.Labels)
+	if !ok {
+		return
+	}
+	id, ok := h.catalog.Resolve(s.Labels)
+	if !ok {
+		c.nameless++
+		return
+	}
+	if scope.ByOwner() {
+		if !h.catalog.NamesOwners(want.source.Dialect) {
+			c.ownerless = true
+			return
+		}
+		if !scope.MatchesOwner(id.Owner.Namespace, id.Owner.Pod, id.Owner.Job) {
+			return
+		}
+	}
+	id.Device.Cluster = e.Cluster
+	c.roster.add(id, h.catalog.Rank(want.source.Dialect))
+	if want.role == substitute && !id.Device.IsMIG() {
+		return
+	}
+	key := keyOf(id.Device)
+	if !p.metric.PerInstance && want.role != substitute {
+		key = key.parent()
+	}
+	next := candidate{key: key, want: want, times: s.Times}
+	if p.metric.SumOver != "" {
+		next.extra = s.Labels.Get(p.metric.SumOver)
+	}
+	next.values = c.tallies.convert(h.catalog, want.metric, units.of(want, s.Labels), s.Values, key)
+	c.candidates = append(c.candidates, next)
+}
+
+// known are the devices that the cluster's servers were last asked for, without asking.
+func (h *History) known(ctx context.Context, cluster string) []roster {
+	var rosters []roster
+	for _, e := range h.endpoints {
+		if e.Cluster != cluster {
+			continue
+		}
+		if inv, ok := e.inventory.peek(h.options.Tenant(ctx)); ok {
+			rosters = append(rosters, inv.roster)
+		}
+	}
+	return rosters
+}
+
+// notices tell what is missing from the answer, or not what it seems.
+func (r *reduction) notices(all collected) []gpu.Notice {
+	var notices []gpu.Notice
+	say := func(severity gpu.Severity, format string, args ...any) {
+		notices = append(notices, gpu.Notice{Severity: severity, Text: fmt.Sprintf(format, args...)})
+	}
+	name := r.metric.Name
+	switch {
+	case !all.found:
+		say(gpu.Info, "No exporter reports %s: none of its series (%s) exists in Prometheus.", name, sourceNames(r.metric))
+	case all.nameless > 0 && len(all.candidates) == 0:
+		say(gpu.Warning, "%s of %s carry no GPU UUID (label %s), so they cannot be shown.", plural(all.nameless, "series", "series"), name, "gpu_uuid, UUID or uuid")
+	case all.nameless > 0:
+		say(gpu.Info, "%s of %s carry no GPU UUID and are left out.", plural(all.nameless, "series", "series"), name)
+	}
+	if all.ownerless {
+		say(gpu.Info, "Only dcgm-exporter says which workload a GPU was given to; series of other exporters are left out.")
+	}
+	if r.substituted > 0 {
+		say(gpu.Info, "NVIDIA reports no %s for MIG instances; theirs is %s.", name, r.metric.MIGSubstitute)
+	}
+	if r.summed > 0 {
+		say(gpu.Info, "%s is not reported for %s and computed as %s.", name, plural(r.summed, "GPU", "GPUs"), strings.Join(r.metric.SumOf, " + "))
+	}
+	notices = append(notices, all.tallies.notices(name, r.has)...)
+	if r.ended > 0 {
+		say(gpu.Info, "%s stopped reporting before the end of the range, the last at %s. Where an exporter vanished without a word "+
+			"Prometheus repeats its last value for up to 5 minutes.", plural(r.ended, "GPU", "GPUs"), r.lastEnd.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	return notices
+}
+
+func sourceNames(m catalog.Metric) string {
+	var names []string
+	for _, s := range m.Sources {
+		if !slices.Contains(names, s.Series) {
+			names = append(names, s.Series)
+		}
+	}
+	const shown = 4
+	if len(names) > shown {
+		return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	return strings.Join(names, ", ")
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

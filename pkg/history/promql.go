@@ -1,0 +1,162 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+// clusterLabel is added to PromQL results when they come from several clusters.
+const clusterLabel = "cluster"
+
+// PromQL answers a query in PromQL from the servers of the scope's clusters: one series per label set, replicas folded
+// together, with a cluster label when several clusters answer. The rest of the scope is for the query's macros. Values
+// are as the servers sent them, NaN and infinities included.
+func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Result {
+	result := Result{Step: w.Step}
+	if q.Instant {
+		result.Step = 0
+	}
+	expr, err := query.Macros{Window: w, Scope: q.Scope, Catalog: h.catalog}.Expand(q.Expr)
+	if err != nil {
+		result.Err = &Error{Endpoint: "query", Kind: KindBadQuery, Message: err.Error()}
+		return result
+	}
+	result.Executed = describe(expr, q.Instant, w)
+	endpoints, notices := h.inScope(q.Scope)
+	good, failed, err := split(fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (*answer, error) {
+		return e.evaluate(ctx, expr, q.Instant, w)
+	}))
+	result.Notices, result.Err = append(notices, failed...), err
+	severalClusters := several(endpoints)
+	merge := replicas{at: map[string]int{}}
+	for _, o := range good {
+		result.Notices = append(result.Notices, remarks(o.endpoint, o.value)...)
+		for _, s := range o.value.Series {
+			merge.add(o.endpoint.plainLabels(s.Labels, severalClusters), s)
+		}
+	}
+	result.Series = merge.series
+	return result
+}
+
+// evaluate runs an expression over the window, or at its end.
+func (e *endpoint) evaluate(ctx context.Context, expr string, instant bool, w query.Window) (*answer, error) {
+	form := url.Values{"query": {expr}, "timeout": {strconv.FormatFloat(e.Timeout.Seconds(), 'f', -1, 64) + "s"}}
+	if instant {
+		form.Set("time", timestamp(w.To))
+		return e.query(ctx, instantPath, form)
+	}
+	form.Set("start", timestamp(w.Start()))
+	form.Set("end", timestamp(w.End()))
+	form.Set("step", strconv.FormatFloat(w.Step.Seconds(), 'f', -1, 64))
+	return e.query(ctx, rangePath, form)
+}
+
+func timestamp(t time.Time) string {
+	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', -1, 64)
+}
+
+func describe(expr string, instant bool, w query.Window) string {
+	if instant {
+		return fmt.Sprintf("%s @ %s", expr, w.To.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("%s (step %s)", expr, w.Step)
+}
+
+// plainLabels are a series' labels without those that tell replicas apart.
+func (e *endpoint) plainLabels(labels labelSet, severalClusters bool) map[string]string {
+	plain := make(map[string]string, len(labels)+1)
+	for _, l := range labels {
+		if !slices.Contains(e.ReplicaLabels, l.Name) {
+			plain[l.Name] = l.Value
+		}
+	}
+	if severalClusters {
+		plain[clusterLabel] = e.Cluster
+	}
+	return plain
+}
+
+// replicas folds series with the same labels together: the first one counts, and others fill its gaps.
+type replicas struct {
+	series []gpu.Series
+	at     map[string]int
+}
+
+func (r *replicas) add(labels map[string]string, s rawSeries) {
+	key := labelKey(labels)
+	i, ok := r.at[key]
+	if !ok {
+		r.at[key] = len(r.series)
+		r.series = append(r.series, gpu.Series{Labels: labels, Times: s.Times, Values: s.Values})
+		return
+	}
+	known := &r.series[i]
+	if !slices.Equal(known.Times, s.Times) {
+		known.Times, known.Values = union(known.Times, known.Values, s.Times, s.Values)
+	}
+}
+
+// labelKey is the labels in one text; 0xff is in no valid one.
+func labelKey(labels map[string]string) string {
+	names := make([]string, 0, len(labels))
+	for name := range labels {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(name)
+		b.WriteByte(0xff)
+		b.WriteString(labels[name])
+		b.WriteByte(0xff)
+	}
+	return b.String()
+}
+
+// union is a with the points of b at times that a lacks.
+func union(aTimes []int64, a []float64, bTimes []int64, b []float64) ([]int64, []float64) {
+	times := make([]int64, 0, len(aTimes)+len(bTimes))
+	values := make([]float64, 0, len(aTimes)+len(bTimes))
+	i, j := 0, 0
+	for i < len(aTimes) || j < len(bTimes) {
+		if j == len(bTimes) || i < len(aTimes) && aTimes[i] <= bTimes[j] {
+			if j < len(bTimes) && aTimes[i] == bTimes[j] {
+				j++
+			}
+			times, values = append(times, aTimes[i]), append(values, a[i])
+			i++
+			continue
+		}
+		times, values = append(times, bTimes[j]), append(values, b[j])
+		j++
+	}
+	return times, values
+}
+
+// remarks are what a server said beside its answer.
+func remarks(e *endpoint, a *answer) []gpu.Notice {
+	var notices []gpu.Notice
+	for _, text := range a.Warnings {
+		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: e.ID + ": " + clean(text)})
+	}
+	for _, text := range a.Infos {
+		notices = append(notices, gpu.Notice{Severity: gpu.Info, Text: e.ID + ": " + clean(text)})
+	}
+	if a.Partial {
+		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: e.ID + ": the answer is partial, because some storage nodes did not answer."})
+	}
+	if a.Histograms > 0 {
+		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
+			"%s: %d series are native histograms and are not shown; take histogram_quantile() or histogram_avg() of them.", e.ID, a.Histograms)})
+	}
+	return notices
+}

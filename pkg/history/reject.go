@@ -1,0 +1,194 @@
+package history
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+)
+
+// statusError explains an answer whose status is not 2xx. It never quotes HTML.
+func (e *endpoint) statusError(resp *http.Response, body []byte) *Error {
+	out := &Error{Endpoint: e.ID, Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), e.now())}
+	said := serverMessage(body)
+	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	switch code := resp.StatusCode; {
+	case code >= 300 && code < 400:
+		return e.redirectError(out, resp)
+	case code == http.StatusUnauthorized:
+		out.Kind, out.Message = KindUnauthorized, "the server refused the credentials (401); check the endpoint's user, password or token"
+	case code == http.StatusForbidden:
+		out.Kind, out.Message = KindUnauthorized, "access is denied (403); the endpoint's credentials are not allowed to read here"
+	case code == http.StatusProxyAuthRequired:
+		out.Kind, out.Message = KindUnauthorized, "a proxy on the way asks for credentials (407); check the proxy settings of the Grafana server"
+	case code == http.StatusTooManyRequests:
+		out.Kind, out.Message = KindThrottled, "the server limits requests (429)"+wait(out.RetryAfter)
+	case code == http.StatusRequestURITooLong || code == http.StatusRequestEntityTooLarge:
+		out.Kind = KindBadQuery
+		out.Message = fmt.Sprintf("the selection is too long for the server or a proxy (%d); select fewer values, or a regular expression like /gpu-.*/, and let the proxy pass POST", code)
+	case isHTML(resp, body):
+		out.Kind = KindNotPrometheus
+		out.Message = fmt.Sprintf("answered %s with a web page instead of JSON", status)
+		if code >= 500 {
+			out.Kind = KindUnavailable
+			out.Message += ", so a proxy answers in the server's place; check that the server behind it runs"
+		} else {
+			out.Message += "; " + checkPath
+		}
+	case code == http.StatusNotFound:
+		out.Kind, out.Message = KindNotPrometheus, "there is no Prometheus API at this URL (404); "+checkPath
+	case code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented:
+		out.Kind, out.Message = KindNotPrometheus, fmt.Sprintf("neither POST nor GET is allowed here (%d); %s", code, checkPath)
+	case code == http.StatusBadRequest || code == http.StatusUnprocessableEntity:
+		out.Kind, out.Message = KindBadQuery, explain(said)
+		if said == "" {
+			out.Message = "the server refused the query with " + status
+		}
+		return out
+	default:
+		out.Kind, out.Message = KindUnavailable, "the server answered "+status+wait(out.RetryAfter)
+	}
+	if said != "" {
+		out.Message += "; it says: " + said
+	}
+	return out
+}
+
+const checkPath = "check the endpoint's URL and its path (Mimir: …/prometheus, VictoriaMetrics cluster: …/select/0/prometheus)"
+
+func (e *endpoint) redirectError(out *Error, resp *http.Response) *Error {
+	out.Kind = KindNotPrometheus
+	target, err := resp.Location()
+	switch {
+	case err != nil:
+		out.Message = fmt.Sprintf("answered %d without saying where to go; %s", resp.StatusCode, checkPath)
+	case target.Host != resp.Request.URL.Host:
+		out.Kind = KindUnauthorized
+		out.Message = fmt.Sprintf("redirects to another host, %s, probably a login page; use a URL or credentials that need no login. "+
+			"Redirects to other hosts are not followed, because they would be sent the credentials", target.Host)
+	default:
+		clean := url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path}
+		out.Message = fmt.Sprintf("redirects (%d) to %s; use that address as the endpoint's URL, up to /api/v1", resp.StatusCode, clean.String())
+	}
+	return out
+}
+
+// answerError explains a 2xx answer that is no Prometheus answer. err is why it could not be decoded, nil when it could.
+func (e *endpoint) answerError(resp *http.Response, body []byte, err error) *Error {
+	out := &Error{Endpoint: e.ID, Status: resp.StatusCode, Kind: KindNotPrometheus, cause: err}
+	lower := bytes.ToLower(body[:min(len(body), 4096)])
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		out.Message = "answered with nothing; " + checkPath
+	case isHTML(resp, body) && bytes.Contains(lower, []byte(`href="/metrics"`)) || bytes.HasPrefix(lower, []byte("# help ")):
+		out.Message = "this is an exporter, not Prometheus; use the URL of the Prometheus server that scrapes it"
+	case isHTML(resp, body) && (bytes.Contains(lower, []byte("login")) || bytes.Contains(lower, []byte("sign in")) || bytes.Contains(lower, []byte("password"))):
+		out.Kind, out.Message = KindUnauthorized, "answered with a login page instead of JSON; use a URL or credentials that need no login"
+	case isHTML(resp, body):
+		out.Message = fmt.Sprintf("answered %d with a web page instead of JSON; %s", resp.StatusCode, checkPath)
+	case errors.Is(err, errTruncated):
+		out.Kind, out.Message = KindIncomplete, incomplete
+	case err != nil:
+		out.Message = fmt.Sprintf("the answer is not what Prometheus sends (%s); %s", err, checkPath)
+	default:
+		out.Message = "the answer is JSON, but not what Prometheus sends; " + checkPath
+	}
+	return out
+}
+
+// refusal explains an answer that was sent with a good status and yet reports an error.
+func (e *endpoint) refusal(status int, errorType, message string) *Error {
+	kind := KindBadQuery
+	switch errorType {
+	case "timeout", "unavailable", "internal", "canceled":
+		kind = KindUnavailable
+	}
+	return &Error{Endpoint: e.ID, Status: status, Kind: kind, Message: explain(clean(message))}
+}
+
+// explain adds what to do to messages of Prometheus that are known to mislead or to stop people.
+func explain(message string) string {
+	switch {
+	case strings.Contains(message, "many-to-many matching not allowed"):
+		return message + " (aggregate the right-hand side first, like max by (pod) (kube_pod_labels), so that it has one series a match)"
+	case strings.Contains(message, "exceeded maximum resolution"):
+		return message + " (raise the minimum step of the query)"
+	}
+	return message
+}
+
+// serverMessage is the error of a Prometheus answer, "" when the body is something else.
+func serverMessage(body []byte) string {
+	var answer struct {
+		Error   string `json:"error"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return ""
+	}
+	if answer.Error == "" {
+		answer.Error = answer.Message
+	}
+	return clean(answer.Error)
+}
+
+// clean makes a server's text one line of bounded length without control characters.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, text)
+	const limit = 1000
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return strings.TrimSpace(text)
+}
+
+func isHTML(resp *http.Response, body []byte) bool {
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err == nil && (media == "text/html" || media == "application/xhtml+xml") {
+		return true
+	}
+	return bytes.HasPrefix(bytes.TrimSpace(body[:min(len(body), 512)]), []byte("<"))
+}
+
+// retryAfter reads the header in both its forms. Waits beyond an hour are taken as an hour.
+func retryAfter(header string, now time.Time) time.Duration {
+	var d time.Duration
+	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
+		d = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		d = at.Sub(now)
+	}
+	return min(max(d, 0), time.Hour)
+}
+
+func wait(d time.Duration) string {
+	if d <= 0 {
+		return "; try again later"
+	}
+	return fmt.Sprintf("; try again in %s", d.Round(time.Second))
+}
+
+func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+func isGzip(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)
+}

@@ -1,0 +1,145 @@
+package history
+
+import (
+	"slices"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// deviceKey is what all exporters agree on about a device. Node names are no part of it: each exporter has its own idea
+// of them. Compute instances are not told apart, because series are of GPU instances.
+type deviceKey struct{ cluster, uuid, instance string }
+
+func keyOf(d gpu.Device) deviceKey { return deviceKey{d.Cluster, d.UUID, d.GPUInstance} }
+
+func (k deviceKey) parent() deviceKey { return deviceKey{k.cluster, k.uuid, ""} }
+
+// hostLabel is a label that holds a node's name on some series, and the name as it stands there.
+type hostLabel struct{ label, value string }
+
+// resident is a device with what was found out about it so far.
+type resident struct {
+	device gpu.Device
+	rank   int // of the dialect that named the node
+	hosts  []hostLabel
+}
+
+// roster is the devices seen, each once however many exporters and servers report it.
+type roster map[deviceKey]*resident
+
+// add takes in what one series says about a device. Facts of a better rank win; others fill what is missing.
+func (r roster) add(id catalog.Identified, rank int) {
+	d := id.Device
+	d.ComputeInstance = ""
+	host := hostLabel{id.NodeLabel, d.Node}
+	known, ok := r[keyOf(d)]
+	if !ok {
+		known = &resident{device: d, rank: rank}
+		r[keyOf(d)] = known
+	} else {
+		better := rank < known.rank && d.Node != ""
+		known.device = merged(known.device, d, better)
+		if better {
+			known.rank = rank
+		}
+	}
+	if host.value != "" && !slices.Contains(known.hosts, host) {
+		known.hosts = append(known.hosts, host)
+	}
+}
+
+// merged is a with what it lacks from b, or the other way round when b is better.
+func merged(a, b gpu.Device, better bool) gpu.Device {
+	if better {
+		a, b = b, a
+	}
+	fill := func(into *string, from string) {
+		if *into == "" {
+			*into = from
+		}
+	}
+	fill(&a.Node, b.Node)
+	fill(&a.Model, b.Model)
+	fill(&a.PCIBusID, b.PCIBusID)
+	fill(&a.MIGProfile, b.MIGProfile)
+	fill(&a.MIGUUID, b.MIGUUID)
+	fill(&a.Driver, b.Driver)
+	if a.Index < 0 {
+		a.Index = b.Index
+	}
+	a.MIGEnabled = a.MIGEnabled || b.MIGEnabled
+	return a
+}
+
+// take adds all of another roster.
+func (r roster) take(other roster) {
+	for key, theirs := range other {
+		ours, ok := r[key]
+		if !ok {
+			copied := *theirs
+			copied.hosts = slices.Clone(theirs.hosts)
+			r[key] = &copied
+			continue
+		}
+		better := theirs.rank < ours.rank && theirs.device.Node != ""
+		ours.device = merged(ours.device, theirs.device, better)
+		if better {
+			ours.rank = theirs.rank
+		}
+		for _, host := range theirs.hosts {
+			if !slices.Contains(ours.hosts, host) {
+				ours.hosts = append(ours.hosts, host)
+			}
+		}
+	}
+}
+
+// complete lets instances and their boards know of each other: a board that only its instances tell of is there too, and
+// both are on the same node, have one model and one driver.
+func (r roster) complete() {
+	for key, child := range r {
+		if key.instance == "" {
+			continue
+		}
+		parent, ok := r[key.parent()]
+		if !ok {
+			board := child.device
+			board.GPUInstance, board.MIGProfile, board.MIGUUID = "", "", ""
+			parent = &resident{device: board, rank: child.rank, hosts: slices.Clone(child.hosts)}
+			r[key.parent()] = parent
+		}
+		parent.device.MIGEnabled = true
+		if parent.rank <= child.rank && parent.device.Node != "" {
+			child.device.Node, child.rank = parent.device.Node, parent.rank
+		}
+	}
+	for key, child := range r {
+		if key.instance != "" {
+			board := r[key.parent()].device
+			board.MIGProfile, board.MIGUUID = "", ""
+			child.device = merged(child.device, board, false)
+		}
+	}
+}
+
+// devices are sorted by cluster, node, index and instance.
+func (r roster) devices() []gpu.Device {
+	list := make([]gpu.Device, 0, len(r))
+	for _, known := range r {
+		list = append(list, known.device)
+	}
+	slices.SortFunc(list, compareDevices)
+	return list
+}
+
+func compareDevices(a, b gpu.Device) int {
+	byPlace := gpu.Identity{Cluster: a.Cluster, Node: a.Node}.Compare(gpu.Identity{Cluster: b.Cluster, Node: b.Node})
+	switch {
+	case byPlace != 0:
+		return byPlace
+	case a.Index != b.Index:
+		return a.Index - b.Index
+	}
+	return a.Identity.Compare(b.Identity)
+}
