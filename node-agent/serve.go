@@ -86,7 +86,9 @@ func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
 	var group oklog.Group
 	group.Add(actor(ctx, collector.Run))
 	group.Add(actor(ctx, func(ctx context.Context) error { return web.Run(ctx, listeners) }))
-	return group.Run()
+	err = group.Run()
+	log.Info("Stopped")
+	return err
 }
 
 // actor runs f until the group is interrupted, or ctx ends.

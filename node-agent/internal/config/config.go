@@ -94,7 +94,7 @@ func Parse(args []string, output io.Writer) (Config, error) {
 	app.Writer(output).Terminate(func(int) { helped = true })
 	app.HelpFlag.Short('h')
 	promslogflag.AddFlags(app, &c.Log)
-	checkServe := c.Serve.flags(app.Command(string(ServeCommand), "Sample and serve. This is what it does when no command is given.").Default())
+	checkServe := c.Serve.flags(app.Command(string(ServeCommand), "Sample and serve, which is what it does when no command is given. See serve --help for the flags.").Default())
 	checkReplay := c.Replay.flags(app.Command(string(ReplayCommand), "Serve files of metrics as exporters would, for demonstrations and tests."))
 	checkHistory := c.History.flags(app.Command(string(HistoryCommand),
 		"Write what a simulated node did in the past to the standard output, as length-delimited messages of the live stream."))
