@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ const (
 	MaxRows   = 20_000    // of a table
 )
 
-// Sort puts series into the one order that all answers and streams use: devices by identity, others by their labels.
+// Sort puts series into the one order that all answers and streams use: devices by cluster, node and index, as people
+// count them, others by their labels.
 // It changes the order of the slice and not what it holds.
 func Sort(series []gpu.Series) {
 	text := make(map[int]string, len(series))
@@ -27,7 +29,7 @@ func Sort(series []gpu.Series) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		if c := series[a].Device.Compare(series[b].Device.Identity); c != 0 {
+		if c := compareDevices(series[a].Device, series[b].Device); c != 0 {
 			return c
 		}
 		return strings.Compare(text[a], text[b])
@@ -37,6 +39,11 @@ func Sort(series []gpu.Series) {
 		sorted[i] = series[from]
 	}
 	copy(series, sorted)
+}
+
+// compareDevices orders by index before UUID: UUIDs are random.
+func compareDevices(a, b gpu.Device) int {
+	return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node), cmp.Compare(a.Index, b.Index), a.Compare(b.Identity))
 }
 
 // Limit keeps the first series that one answer may hold, and says so when some are left out.
