@@ -100,6 +100,9 @@ func withoutVariables(target map[string]any) map[string]any {
 			}
 			kept = append(kept, entry)
 		}
+		if key == "migs" && len(list) > 0 && len(kept) == 0 {
+			kept = append(kept, "/.+/") // any instance, but no board
+		}
 		query[key] = kept
 	}
 	return query

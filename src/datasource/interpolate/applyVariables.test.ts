@@ -61,6 +61,14 @@ describe('the scope', () => {
     expect(migs).toEqual(['GPU-1/7', 'GPU-1/9', 'GPU-2/7', 'GPU-2/9']);
   });
 
+  test.each([
+    ['All', { value: ['$__all'], text: 'All', multi: true, includeAll: true }],
+    ['empty', { value: '' }],
+  ])('of instances never turns into boards when its variable is %s', (_, mig) => {
+    expect(apply({ migs: ['$mig'] }, { mig }).migs).toEqual(['/.+/']);
+    expect(apply({ migs: [] }, { mig }).migs).toEqual([]);
+  });
+
   test('keeps an entry whose variable is unknown, so that the answer can name it', () => {
     expect(apply({ nodes: ['$nothing'] }).nodes).toEqual(['$nothing']);
   });

@@ -7,6 +7,12 @@ import { keepingMacros } from './macros';
 import { promqlValue } from './promql';
 import { expandScope } from './scope';
 
+/**
+ * A panel of MIG instances stays one when their variable is set to All, or has no value because nothing is split: without
+ * a restriction it would show whole boards.
+ */
+const ANY_INSTANCE = ['/.+/'];
+
 /** The query with the dashboard's variables replaced and the backend's macros kept. */
 export function applyVariables(query: GpuQuery, templateSrv: TemplateSrv, scopedVars: ScopedVars): GpuQuery {
   const variables = keepingMacros(scopedVars);
@@ -17,6 +23,9 @@ export function applyVariables(query: GpuQuery, templateSrv: TemplateSrv, scoped
     if (query[key]) {
       result[key] = expandScope(query[key], templateSrv, variables);
     }
+  }
+  if (query.migs?.length && !result.migs?.length) {
+    result.migs = ANY_INSTANCE;
   }
   if (query.expr) {
     result.expr = templateSrv.replace(query.expr, variables, promqlValue);
