@@ -77,3 +77,11 @@ func TestVersionComesFromThePackage(t *testing.T) {
 		}
 	}
 }
+
+func TestServerVersion(t *testing.T) {
+	for module, want := range map[string]string{"v0.316.0\n": "3.16.0", "v0.303.1": "3.3.1", "v1.2.3": "unknown", "": "unknown"} {
+		if got := serverVersion(module); got != want {
+			t.Errorf("%q: got %q, want %q", module, got, want)
+		}
+	}
+}

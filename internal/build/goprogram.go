@@ -32,19 +32,42 @@ type program struct {
 
 // Prometheus builds the server for the demo. The first time takes minutes.
 func (b Builder) Prometheus(ctx context.Context) error {
-	return b.program(ctx, b.prometheusTool("prometheus"))
+	p, err := b.prometheusTool(ctx, "prometheus")
+	if err != nil {
+		return err
+	}
+	return b.program(ctx, p)
 }
 
 // Promtool builds the checker of rules and configurations.
 func (b Builder) Promtool(ctx context.Context) error {
-	return b.program(ctx, b.prometheusTool("promtool"))
+	p, err := b.prometheusTool(ctx, "promtool")
+	if err != nil {
+		return err
+	}
+	return b.program(ctx, p)
 }
 
-func (b Builder) prometheusTool(name string) program {
+// prometheusTool is a program of Prometheus that knows its version, as a release does.
+func (b Builder) prometheusTool(ctx context.Context, name string) (program, error) {
+	out, err := b.output(ctx, command{dir: "tools", argv: []string{"go", "list", "-m", "-f", "{{.Version}}", "github.com/prometheus/prometheus"}})
+	if err != nil {
+		return program{}, err
+	}
 	return program{
 		step: name, dir: "tools", pkg: "github.com/prometheus/prometheus/cmd/" + name, out: b.Bin(name),
-		tags: prometheusTags, ldflags: "-s -w", inputs: []string{"tools/go.sum"}, count: true,
+		tags: prometheusTags, ldflags: "-s -w -X github.com/prometheus/common/version.Version=" + serverVersion(out),
+		inputs: []string{"tools/go.sum"}, count: true,
+	}, nil
+}
+
+// serverVersion is what Prometheus calls the version that its module calls v0.316.0: 3.16.0.
+func serverVersion(module string) string {
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(strings.TrimSpace(module), "v0.%1d%d.%d", &major, &minor, &patch); err != nil {
+		return "unknown"
 	}
+	return fmt.Sprintf("%d.%d.%d", major, minor, patch)
 }
 
 // Backfill builds the writer of past samples.

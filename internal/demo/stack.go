@@ -94,7 +94,12 @@ func (s *Stack) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.together(ctx, append(s.prometheuses(), ui))
+	// What the plugin is told when it first asks is remembered for a while, so its servers come first.
+	if err := s.together(ctx, s.prometheuses()); err != nil {
+		return err
+	}
+	_, err = s.supervisor.Start(ctx, ui)
+	return err
 }
 
 // together starts processes at the same time.

@@ -36,9 +36,17 @@ func fill(ctx context.Context, p Plan, now time.Time, out io.Writer) error {
 		written += n
 		fmt.Fprintf(out, "%d of %d blocks, %.1f M samples\n", i+1, len(cut), float64(written)/1e6)
 	}
-	fmt.Fprintf(out, "%s of history, %.1f M samples in %s\n", time.Duration(whole.to-whole.from)*time.Millisecond,
-		float64(written)/1e6, time.Since(start).Round(100*time.Millisecond))
+	fmt.Fprintf(out, "%s, %.1f M samples in %s\n", length(whole), float64(written)/1e6, time.Since(start).Round(100*time.Millisecond))
 	return nil
+}
+
+// length is how long a span is, as people say it.
+func length(s span) string {
+	d := time.Duration(s.to-s.from) * time.Millisecond
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	}
+	return d.Round(time.Second).String()
 }
 
 func (p Plan) sources() ([]source, error) {
