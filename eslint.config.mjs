@@ -23,6 +23,8 @@ export default defineConfig([
       '**/lib-cov',
       '**/coverage',
       '**/dist/',
+      '.cache/',
+      'bin/',
       '**/artifacts/',
       '**/work/',
       '**/ci/',
