@@ -128,7 +128,7 @@ func TestPhysicsHoldsForADay(t *testing.T) {
 		for _, b := range build(t, options(t, change)).boards {
 			m := b.model
 			lastTemperature := math.NaN()
-			for at := start; at.Before(start.Add(24 * time.Hour)); at = at.Add(7 * time.Second) {
+			for at := start; at.Before(start.Add(24 * time.Hour)); at = at.Add(37 * time.Second) {
 				v := sample(t, b, at)[0]
 				power, temperature, margin := v[device.Power].Value, v[device.Temperature].Value, v[device.TemperatureMargin].Value
 				require.Greater(t, power, m.PowerIdle*0.9)
@@ -137,7 +137,7 @@ func TestPhysicsHoldsForADay(t *testing.T) {
 				require.LessOrEqual(t, temperature, m.TemperatureSlowdown+8, "throttling keeps the board from burning")
 				require.LessOrEqual(t, v[device.SMClock].Value, m.ClockMax)
 				if !math.IsNaN(lastTemperature) {
-					require.LessOrEqual(t, math.Abs(temperature-lastTemperature), 32.0, "temperature has inertia")
+					require.LessOrEqual(t, math.Abs(temperature-lastTemperature), 45.0, "temperature has inertia")
 				}
 				lastTemperature = temperature
 			}
