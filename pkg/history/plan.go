@@ -42,13 +42,13 @@ type plan struct {
 	names  []string        // of the wants, sorted
 }
 
-// plan finds the series that exist on the server. Where a dialect has none of the metric itself, but its parts, they are
-// asked for.
+// plan finds the series that exist on the server. The parts of a sum are asked for too, because some targets of a dialect
+// may lack the metric itself in the middle of an upgrade; our own agents never do.
 func (h *History) plan(words vocabulary, m catalog.Metric) plan {
 	p := plan{metric: m, wants: map[string]want{}}
 	for _, dialect := range h.catalog.Dialects() {
 		found := h.want(&p, words, m, dialect, want{role: direct})
-		if len(m.SumOf) > 0 && (found == 0 || words.series == nil) {
+		if len(m.SumOf) > 0 && (found == 0 || dialect != catalog.Warpwatch) {
 			h.wantParts(&p, words, m, dialect)
 		}
 		if other, ok := h.catalog.Metric(m.MIGSubstitute); ok {

@@ -1,0 +1,540 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/warpwatch/warpwatch/pkg/history/promtest"
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { http.DefaultTransport.(*http.Transport).CloseIdleConnections() }))
+}
+
+// replay serves a recorded response, status line and headers included.
+func replay(t *testing.T, name string) http.HandlerFunc {
+	t.Helper()
+	text := bytes.ReplaceAll(fixture(t, name), []byte("\n"), []byte("\r\n"))
+	head, body, _ := bytes.Cut(text, []byte("\r\n\r\n"))
+	reader := bufio.NewReader(io.MultiReader(bytes.NewReader(head), strings.NewReader("\r\nConnection: close\r\n\r\n"), bytes.NewReader(body)))
+	resp, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for name := range resp.Header {
+			if name != "Content-Length" && name != "Connection" {
+				w.Header().Set(name, resp.Header.Get(name))
+			}
+		}
+		w.WriteHeader(resp.StatusCode)
+		if _, err := w.Write(body); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func status(code int, contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// failure is the error of a PromQL query to a server that answers so.
+func failure(t *testing.T, handler http.Handler) *Error {
+	t.Helper()
+	return failureAt(t, Endpoint{ID: "north-a", URL: promtest.Serve(t, handler), Timeout: 5 * time.Second})
+}
+
+func failureAt(t *testing.T, e Endpoint) *Error {
+	t.Helper()
+	result := promQL(t, openAt(t, e), `{"expr":"up"}`)
+	var failed *Error
+	if !errors.As(result.Err, &failed) {
+		t.Fatalf("no error: %+v", result)
+	}
+	if strings.Contains(failed.Error(), "<") || !strings.HasPrefix(failed.Error(), "north-a: ") {
+		t.Errorf("message %q", failed.Error())
+	}
+	return failed
+}
+
+func wantError(t *testing.T, got *Error, kind Kind, code int, text string) {
+	t.Helper()
+	if got.Kind != kind || got.Status != code || !strings.Contains(got.Message, text) {
+		t.Errorf("got %s %d: %s\nwant %s %d: %s", got.Kind, got.Status, got.Message, kind, code, text)
+	}
+}
+
+func TestErrorsNameTheRemedy(t *testing.T) {
+	for _, tc := range []struct {
+		handler http.Handler
+		kind    Kind
+		status  int
+		text    string
+	}{
+		{replay(t, "html_502.txt"), KindUnavailable, 502, "answered 502 Bad Gateway with a web page instead of JSON, so a proxy answers in the server's place"},
+		{replay(t, "exporter_root_200.txt"), KindNotPrometheus, 200, "this is an exporter, not Prometheus; use the URL of the Prometheus server that scrapes it"},
+		{replay(t, "login_302.txt"), KindUnauthorized, 302, "redirects to another host, sso.example.net, probably a login page"},
+		{replay(t, "throttled_429.txt"), KindThrottled, 429, "the server limits requests (429); try again in 20s; it says: the request has been throttled: tenant team-a exceeded 30 concurrent queries"},
+		{replay(t, "unavailable_503.txt"), KindUnavailable, 503, "the server answered 503 Service Unavailable; try again later; it says: query timed out in expression evaluation"},
+		{status(422, "application/json", string(fixture(t, "error_422.json"))), KindBadQuery, 422, "many-to-many matching not allowed: matching labels must be unique on one side (aggregate the right-hand side first"},
+		{status(400, "application/json", `{"status":"error","errorType":"bad_data","error":"exceeded maximum resolution of 11,000 points per timeseries."}`), KindBadQuery, 400, "(raise the minimum step of the query)"},
+		{status(400, "text/plain", "bad"), KindBadQuery, 400, "the server refused the query with 400 Bad Request"},
+		{status(401, "text/html", "<html>login</html>"), KindUnauthorized, 401, "the server refused the credentials (401); check the endpoint's user, password or token"},
+		{status(403, "application/json", `{"message":"tenant not allowed"}`), KindUnauthorized, 403, "access is denied (403); the endpoint's credentials are not allowed to read here; it says: tenant not allowed"},
+		{status(407, "text/plain", ""), KindUnauthorized, 407, "a proxy on the way asks for credentials (407)"},
+		{status(404, "text/plain", "404 page not found"), KindNotPrometheus, 404, "there is no Prometheus API at this URL (404); check the endpoint's URL and its path"},
+		{status(404, "text/html", "<h1>Not here</h1>"), KindNotPrometheus, 404, "answered 404 Not Found with a web page instead of JSON; check the endpoint's URL"},
+		{status(405, "text/plain", ""), KindNotPrometheus, 405, "neither POST nor GET is allowed here (405)"},
+		{status(413, "text/plain", ""), KindBadQuery, 413, "the selection is too long for the server or a proxy (413)"},
+		{status(500, "application/json", `{"status":"error","errorType":"internal","error":"disk\nfull"}`), KindUnavailable, 500, "the server answered 500 Internal Server Error; try again later; it says: disk full"},
+		{status(200, "text/html", "<!doctype html><title>Sign in</title>"), KindUnauthorized, 200, "answered with a login page instead of JSON"},
+		{status(200, "text/html", "<p>Welcome</p>"), KindNotPrometheus, 200, "answered 200 with a web page instead of JSON"},
+		{status(200, "text/plain", "# HELP up x\n"), KindNotPrometheus, 200, "this is an exporter, not Prometheus"},
+		{status(200, "application/json", ""), KindNotPrometheus, 200, "answered with nothing"},
+		{status(204, "application/json", ""), KindNotPrometheus, 204, "answered with nothing"},
+		{status(200, "application/json", `{"hello":"world"}`), KindNotPrometheus, 200, "the answer is JSON, but not what Prometheus sends"},
+		{status(200, "application/json", `[1,2]`), KindNotPrometheus, 200, "the answer is not what Prometheus sends (byte 0 is '[' where { is expected)"},
+		{status(200, "application/json", `{"status":"error","errorType":"execution","error":"boom"}`), KindBadQuery, 200, "boom"},
+		{status(200, "application/json", `{"status":"success","data":{"resultType":"matrix","resu`), KindIncomplete, 200, "the answer is incomplete"},
+	} {
+		wantError(t, failure(t, tc.handler), tc.kind, tc.status, tc.text)
+	}
+}
+
+// A gzip stream that stops, and a body shorter than announced, must not pass for a whole answer, and are tried once more.
+func TestAnswerThatBreaksOff(t *testing.T) {
+	body := rangeBody(20, 50)
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(http.ResponseWriter){
+		"gzip": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(zipped.Bytes()[:zipped.Len()*6/10])
+		},
+		"length": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", strconv.Itoa(2*len(body)))
+			_, _ = w.Write(body)
+		},
+		"cut": func(w http.ResponseWriter) { _, _ = w.Write(body[:len(body)/2]) },
+	} {
+		var asked atomic.Int32
+		failed := failure(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			write(w)
+		}))
+		if failed.Kind != KindIncomplete || asked.Load() != 2 {
+			t.Errorf("%s: %s after %d requests: %v", name, failed.Kind, asked.Load(), failed)
+		}
+	}
+	var once atomic.Bool
+	h := openAt(t, Endpoint{ID: "p", URL: promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if once.CompareAndSwap(false, true) {
+			_, _ = w.Write(body[:100])
+			return
+		}
+		_, _ = w.Write(body)
+	}))})
+	if result := promQL(t, h, `{"expr":"up"}`); result.Err != nil || len(result.Series) != 20 {
+		t.Errorf("the second try: %v", result.Err)
+	}
+}
+
+func TestThrottledServerIsLeftAlone(t *testing.T) {
+	var asked atomic.Int32
+	throttled := replay(t, "throttled_429.txt")
+	url := promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		throttled(w, r)
+	}))
+	now := time.Now()
+	h, err := New([]Endpoint{{ID: "p", URL: url}}, mustCatalog(t), Options{now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		promQL(t, h, `{"expr":"up"}`)
+	}
+	if asked.Load() != 1 {
+		t.Errorf("%d requests within Retry-After", asked.Load())
+	}
+	now = now.Add(21 * time.Second)
+	promQL(t, h, `{"expr":"up"}`)
+	if asked.Load() != 2 {
+		t.Errorf("%d requests after Retry-After", asked.Load())
+	}
+}
+
+func TestServerThatForbidsPOST(t *testing.T) {
+	s := &promtest.Store{}
+	s.Constant(map[string]string{"__name__": "up"}, 1)
+	var posts atomic.Int32
+	h := openAt(t, Endpoint{ID: "p", URL: promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			posts.Add(1)
+			http.Error(w, "no", http.StatusMethodNotAllowed)
+			return
+		}
+		if len(r.URL.RawQuery) > 8<<10 {
+			http.Error(w, "too long", http.StatusRequestURITooLong)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))})
+	for range 3 {
+		if result := promQL(t, h, `{"expr":"up"}`); result.Err != nil || len(result.Series) != 1 {
+			t.Errorf("%+v", result)
+		}
+	}
+	if posts.Load() != 1 {
+		t.Errorf("%d POSTs", posts.Load())
+	}
+	long := promQL(t, h, `{"expr":"up{job=\"`+strings.Repeat("x", 9000)+`\"}"}`)
+	if long.Err == nil || !strings.Contains(long.Err.Error(), "the selection is too long for the server or a proxy (414)") {
+		t.Errorf("got %v", long.Err)
+	}
+}
+
+func TestCredentialsStayOnTheirServer(t *testing.T) {
+	var elsewhere atomic.Int32
+	other := promtest.Serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	url := promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	followed := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }}
+	failed := failureAt(t, Endpoint{ID: "north-a", URL: strings.Replace(url, "http://", "http://ada:s3cret@", 1), HTTP: followed})
+	wantError(t, failed, KindUnauthorized, 307, "redirects to another host")
+	if elsewhere.Load() > 0 || strings.Contains(failed.Error(), "s3cret") {
+		t.Errorf("followed %d times; %v", elsewhere.Load(), failed)
+	}
+	same := failure(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "/prometheus"+r.URL.Path+"?token=s3cret")
+		w.WriteHeader(http.StatusMovedPermanently)
+	}))
+	if same.Kind != KindNotPrometheus || !strings.Contains(same.Message, "/prometheus/api/v1/query_range; use that address as the endpoint's URL, up to /api/v1") ||
+		strings.Contains(same.Message, "s3cret") {
+		t.Errorf("%v", same)
+	}
+}
+
+func TestServersThatCannotBeReached(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused := failureAt(t, Endpoint{ID: "north-a", URL: "http://ada:s3cret@" + address})
+	wantError(t, refused, KindUnreachable, 0, "nothing listens at "+address+" (connection refused)")
+	secure := httptest.NewTLSServer(&promtest.Store{})
+	secure.Config.ErrorLog = nil
+	t.Cleanup(secure.Close)
+	wantError(t, failureAt(t, Endpoint{ID: "north-a", URL: secure.URL}), KindUnreachable, 0, "is signed by an unknown authority; give its CA certificate")
+	plain := promtest.Serve(t, &promtest.Store{})
+	wantError(t, failureAt(t, Endpoint{ID: "north-a", URL: strings.Replace(plain, "http:", "https:", 1)}), KindUnreachable, 0, "does not speak TLS; use http:// in the endpoint's URL")
+	nowhere := failureAt(t, Endpoint{ID: "north-a", URL: "http://prometheus.invalid:9090", HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "prometheus.invalid", IsNotFound: true}}
+	})}})
+	wantError(t, nowhere, KindUnreachable, 0, "the host prometheus.invalid is not known")
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// hanging answers when the request is given up, and tells that it was.
+func hanging(t *testing.T) (url string, gaveUp <-chan struct{}) {
+	t.Helper()
+	done := make(chan struct{}, 16)
+	return promtest.Serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server watch the connection
+		<-r.Context().Done()
+		done <- struct{}{}
+	})), done
+}
+
+func TestSlowServer(t *testing.T) {
+	url, gaveUp := hanging(t)
+	failed := failureAt(t, Endpoint{ID: "north-a", URL: url, Timeout: 50 * time.Millisecond})
+	wantError(t, failed, KindTimeout, 0, "no answer within 50ms; narrow the time range or the scope, or raise the endpoint's timeout")
+	<-gaveUp
+}
+
+func TestCancelledQueryEndsUpstream(t *testing.T) {
+	url, gaveUp := hanging(t)
+	h := openAt(t, Endpoint{ID: "north-a", URL: url})
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	q, err := query.Parse([]byte(`{"expr":"up"}`), query.TypePromQL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	result := h.PromQL(ctx, q, window(60, time.Minute))
+	var failed *Error
+	if !errors.As(result.Err, &failed) || failed.Kind != KindCanceled || time.Since(start) > time.Second {
+		t.Errorf("%v after %s", result.Err, time.Since(start))
+	}
+	select {
+	case <-gaveUp:
+	case <-time.After(time.Second):
+		t.Error("the request goes on upstream")
+	}
+}
+
+func TestLargeAnswerIsRefused(t *testing.T) {
+	h, err := New([]Endpoint{{ID: "north-a", URL: oneAnswer(t, 200, rangeBody(100, 100))}}, mustCatalog(t), Options{MaxAnswerBytes: 1 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := promQL(t, h, `{"expr":"up"}`)
+	if result.Err == nil || !strings.Contains(result.Err.Error(), "the answer is larger than") {
+		t.Errorf("got %v", result.Err)
+	}
+}
+
+func TestPartIsAnAnswer(t *testing.T) {
+	good := exposition(t, "exporter_4_8.prom")
+	h := openAt(t, Endpoint{ID: "good", Cluster: "north", URL: promtest.Serve(t, good)},
+		Endpoint{ID: "bad", Cluster: "north", URL: promtest.Serve(t, replay(t, "html_502.txt"))})
+	result := ask(t, h, "gpu_power_watts", "")
+	if len(result.Series) != 2 {
+		t.Errorf("got %+v", result.Series)
+	}
+	wantNotice(t, result.Notices, "Part of the history is missing: bad: answered 502 Bad Gateway with a web page")
+	if promql := promQL(t, h, `{"expr":"DCGM_FI_DEV_POWER_USAGE"}`); promql.Err != nil || len(promql.Series) != 2 || len(promql.Notices) != 1 {
+		t.Errorf("%+v", promql)
+	}
+	devices, notices := h.Devices(context.Background())
+	if len(devices) != 2 || len(notices) != 1 {
+		t.Errorf("%v %v", devices, notices)
+	}
+}
+
+func TestAllFailingNamesAll(t *testing.T) {
+	h := openAt(t, Endpoint{ID: "a", URL: promtest.Serve(t, status(401, "", ""))}, Endpoint{ID: "b", URL: promtest.Serve(t, status(503, "", ""))})
+	q, err := query.Parse([]byte(`{"metric":"gpu_power_watts"}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := q.MetricIn(mustCatalog(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []error{h.Metric(context.Background(), q, m, window(60, time.Minute)).Err, promQL(t, h, `{"expr":"up"}`).Err} {
+		var one *Error
+		if got == nil || !errors.As(got, &one) || !strings.HasPrefix(got.Error(), "none of 2 servers answered: a: the server refused the credentials (401)") ||
+			!strings.Contains(got.Error(), "; b: the server answered 503") {
+			t.Errorf("got %v", got)
+		}
+	}
+	devices, notices := h.Devices(context.Background())
+	if len(devices) > 0 || len(notices) != 1 {
+		t.Errorf("%v %v", devices, notices)
+	}
+	if agents, notices := h.Agents(context.Background()); len(agents) > 0 || len(notices) != 1 {
+		t.Errorf("%v %v", agents, notices)
+	}
+}
+
+func TestWithoutEndpointsAnswersAreEmpty(t *testing.T) {
+	h := openAt(t)
+	if result := ask(t, h, "gpu_power_watts", ""); len(result.Series) > 0 || len(result.Notices) > 0 {
+		t.Errorf("%+v", result)
+	}
+	if result := promQL(t, h, `{"expr":"up"}`); result.Err != nil || len(result.Series) > 0 {
+		t.Errorf("%+v", result)
+	}
+	if devices, notices := h.Devices(context.Background()); len(devices) > 0 || len(notices) > 0 {
+		t.Errorf("%v %v", devices, notices)
+	}
+}
+
+func TestNewNamesTheWrongEndpoint(t *testing.T) {
+	for _, tc := range []struct {
+		endpoints []Endpoint
+		want      string
+	}{
+		{[]Endpoint{{ID: "a", URL: "prometheus:9090"}}, `endpoint "a": the URL must be like http://host:9090, with http or https`},
+		{[]Endpoint{{ID: "a", URL: ""}}, `endpoint "a": the URL must be like http://host:9090, with http or https`},
+		{[]Endpoint{{ID: "a", URL: "http://ada:s3cret@host:x/"}}, `endpoint "a": the URL cannot be read: invalid port ":x" after host`},
+		{[]Endpoint{{ID: "a", URL: "http://a"}, {ID: "a", URL: "http://b"}}, `endpoint "a" is listed twice; give each an id of its own`},
+	} {
+		if _, err := New(tc.endpoints, mustCatalog(t), Options{}); err == nil || err.Error() != tc.want {
+			t.Errorf("got %v, want %s", err, tc.want)
+		}
+	}
+	s := &promtest.Store{}
+	s.Constant(map[string]string{"__name__": "up"}, 1)
+	h := openAt(t, Endpoint{ID: "a", URL: promtest.Serve(t, http.StripPrefix("/prom", s)) + "/prom/api/v1/"})
+	if result := promQL(t, h, `{"expr":"up"}`); result.Err != nil || len(result.Series) != 1 {
+		t.Errorf("a URL with /api/v1: %+v", result)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	info := func(headers map[string]string, body string) http.Handler {
+		s := &promtest.Store{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for k, v := range headers {
+				w.Header().Set(k, v)
+			}
+			switch {
+			case r.URL.Path == "/api/v1/status/buildinfo" && body != "":
+				_, _ = io.WriteString(w, body)
+			case r.URL.Path == "/api/v1/stores" && headers["X-Test"] == "thanos":
+				_, _ = io.WriteString(w, `{"status":"success","data":{}}`)
+			case r.URL.Path == "/api/v1/status/buildinfo":
+				http.NotFound(w, r)
+			default:
+				s.ServeHTTP(w, r)
+			}
+		})
+	}
+	for _, tc := range []struct {
+		handler          http.Handler
+		flavour, version string
+	}{
+		{&promtest.Store{}, "Prometheus", "3.9.1"},
+		{info(nil, `{"status":"success","data":{"application":"Grafana Mimir","version":"2.17.0","features":{"ruler_config_api":"true"}}}`), "Mimir", "2.17.0"},
+		{info(map[string]string{"X-Server-Hostname": "vm-0"}, `{"status":"success","data":{"version":"2.24.0"}}`), "VictoriaMetrics", ""},
+		{info(map[string]string{"X-Test": "thanos"}, `{"status":"success","data":{"version":"0.42.0"}}`), "Thanos", "0.42.0"},
+		{info(nil, ""), "Prometheus", ""},
+	} {
+		h := openAt(t, Endpoint{ID: "p", Cluster: "north", URL: promtest.Serve(t, tc.handler)})
+		got := h.Check(context.Background())
+		if len(got) != 1 || got[0].Flavour != tc.flavour || got[0].Version != tc.version || got[0].Err != nil || got[0].ID != "p" || got[0].Cluster != "north" {
+			t.Errorf("%s: %+v", tc.flavour, got)
+		}
+	}
+	bad := openAt(t, Endpoint{ID: "p", URL: promtest.Serve(t, status(401, "", ""))}).Check(context.Background())
+	var failed *Error
+	if !errors.As(bad[0].Err, &failed) || failed.Kind != KindUnauthorized {
+		t.Errorf("%+v", bad)
+	}
+}
+
+func TestCacheLoadsOnceAndForgetsCancelledLoads(t *testing.T) {
+	var c cache[int]
+	now := time.Unix(t0, 0)
+	c.setUp(func() time.Time { return now })
+	var loads atomic.Int32
+	load := func(context.Context) (int, error) { return int(loads.Add(1)), nil }
+	for range 3 {
+		if v, err := c.get(context.Background(), "a", time.Minute, load); v != 1 || err != nil {
+			t.Errorf("got %d, %v", v, err)
+		}
+	}
+	if v, _ := c.get(context.Background(), "b", time.Minute, load); v != 2 {
+		t.Errorf("another tenant's value: %d", v)
+	}
+	now = now.Add(2 * time.Minute)
+	if v, _ := c.get(context.Background(), "a", time.Minute, load); v != 3 {
+		t.Errorf("an old value: %d", v)
+	}
+	if len(c.entries) != 1 {
+		t.Errorf("%d entries are kept", len(c.entries))
+	}
+
+	// The first in line gives up; the second gets a value of its own.
+	ctx, cancel := context.WithCancel(context.Background())
+	started := make(chan struct{})
+	first := make(chan error)
+	go func() {
+		_, err := c.get(ctx, "c", time.Minute, func(ctx context.Context) (int, error) {
+			close(started)
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		first <- err
+	}()
+	<-started
+	second := make(chan int)
+	go func() {
+		v, err := c.get(context.Background(), "c", time.Minute, load)
+		if err != nil {
+			t.Error(err)
+		}
+		second <- v
+	}()
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if v := <-second; v != 4 {
+		t.Errorf("got %d", v)
+	}
+
+	boom := errors.New("boom")
+	for range 2 {
+		_, err := c.get(context.Background(), "d", time.Minute, func(context.Context) (int, error) { loads.Add(1); return 0, boom })
+		if !errors.Is(err, boom) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if loads.Load() != 5 {
+		t.Errorf("a failure is remembered for a moment, but there were %d loads", loads.Load())
+	}
+	now = now.Add(failureTTL)
+	if v, err := c.get(context.Background(), "d", time.Minute, load); err != nil || v != 6 {
+		t.Errorf("got %d, %v", v, err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = c.get(context.Background(), "e", time.Minute, func(context.Context) (int, error) { panic("x") })
+	}()
+	if v, err := c.get(context.Background(), "e", time.Minute, load); err != nil || v != 7 {
+		t.Errorf("after a panic: %d, %v", v, err)
+	}
+}
+
+func TestTenantsDoNotShare(t *testing.T) {
+	type key struct{}
+	s := exposition(t, "exporter_4_8.prom")
+	h, err := New([]Endpoint{{ID: "p", URL: promtest.Serve(t, s)}}, mustCatalog(t), Options{
+		Tenant: func(ctx context.Context) string { return fmt.Sprint(ctx.Value(key{})) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tenant := range []string{"a", "a", "b"} {
+		h.Devices(context.WithValue(context.Background(), key{}, tenant))
+	}
+	queries := 0
+	for _, request := range s.Requests() {
+		if strings.Contains(request, "/api/v1/query ") {
+			queries++
+		}
+	}
+	if queries != 2 {
+		t.Errorf("%d queries for two tenants", queries)
+	}
+}
