@@ -18,6 +18,35 @@ import (
 // twoWeeks is the history that an empty database is given.
 const twoWeeks = 14 * 24 * time.Hour
 
+// untilTold ends when the process is told to stop, or when the command that started it is gone: `go tool` and Mage each run
+// the next as a child, and one that is killed does not tell its own.
+func untilTold(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, stopSignals := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	parent := os.Getppid()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if os.Getppid() != parent {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		stopSignals()
+		<-watched
+	}
+}
+
 // Build makes everything a stack runs, the slowest part first. What is up to date takes no time.
 func Build(ctx context.Context, b build.Builder) error {
 	for _, step := range []func(context.Context) error{
@@ -32,7 +61,7 @@ func Build(ctx context.Context, b build.Builder) error {
 
 // Run builds and shows the demo until ctx ends or the process is told to stop.
 func Run(ctx context.Context, root string, c *console.Console) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilTold(ctx)
 	defer stop()
 	start := time.Now()
 	topology, err := FixedPorts(os.Getenv(portBaseVariable))
@@ -70,7 +99,7 @@ func relative(root, path string) string {
 // WithStack runs use against a stack on free ports, and stops it. It keeps its history apart from the demo's, so that
 // both can run at the same time.
 func WithStack(ctx context.Context, root string, c *console.Console, use func(context.Context, *Stack) error) (err error) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilTold(ctx)
 	defer stop()
 	topology, err := FreePorts()
 	if err != nil {

@@ -217,18 +217,10 @@ func (s *Stack) DashboardURL() string { return s.URL() + "/d/warpwatch-gpu-node-
 // Wait returns when ctx ends or when there is nothing left to look at. Other processes that end are told of: the demo
 // goes on without them, as the product does.
 func (s *Stack) Wait(ctx context.Context) error {
-	// Mage can be killed without this process being told. Its parent is then another one.
-	parent := os.Getppid()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
-			if os.Getppid() != parent {
-				return errors.New("the command that started the demo is gone")
-			}
 		case e := <-s.supervisor.Exits():
 			if e.Name == s.ui {
 				return fmt.Errorf("%s ended: %w\n%s", e.Name, e.Err, supervise.Tail(e.Log, 15))
