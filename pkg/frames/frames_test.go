@@ -75,7 +75,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// With nothing to show, each shape answers with a typed frame, and one without fields (case C22).
+// With nothing to show, each shape answers with a typed frame, and one without fields (grafana/grafana#125740).
 func TestEmptyFramesAreTyped(t *testing.T) {
 	o := frames.Options{Metric: "gpu_power_watts", Executed: "x", Notices: []gpu.Notice{{Text: "nothing matches"}}}
 	golden(t, "empty", frames.Wide(nil, o), frames.Multi(nil, o)[0], frames.Latest(nil, o), frames.Long(nil, o))
@@ -151,21 +151,21 @@ func prometheusSeries(t *testing.T, file string) []gpu.Series {
 	return all
 }
 
-// NaN and infinite values are gaps in valid JSON, and a series of nothing else says so (case B01).
+// NaN and infinite values are gaps in valid JSON, and a series of nothing else says so (grafana/grafana#13055).
 func TestNotANumberIsAGap(t *testing.T) {
-	all := prometheusSeries(t, "B01_nan_inf.json")
+	all := prometheusSeries(t, "nan_inf.json")
 	naming := frames.NamingFor(all, "")
 	notices := frames.Silent(all, naming)
 	if len(notices) != 1 || !strings.Contains(notices[0].Text, `1 of 2 series hold no number`) || !strings.Contains(notices[0].Text, `x{gpu="1"}`) {
 		t.Errorf("notices %v", notices)
 	}
-	golden(t, "B01_nan_inf", frames.Multi(all, frames.Options{Metric: "x", Naming: naming, Step: 30 * time.Second, Notices: notices})...)
-	golden(t, "B01_nan_inf_table", frames.Latest(all, frames.Options{Metric: "x", Naming: naming}))
+	golden(t, "nan_inf", frames.Multi(all, frames.Options{Metric: "x", Naming: naming, Step: 30 * time.Second, Notices: notices})...)
+	golden(t, "nan_inf_table", frames.Latest(all, frames.Options{Metric: "x", Naming: naming}))
 }
 
-// Label values of any text arrive as they are, as labels and as cells (case B15).
+// Label values of any text arrive as they are, as labels and as cells (cnieg/gitlab-tokens-exporter#221).
 func TestLabelValuesAreKept(t *testing.T) {
-	all := prometheusSeries(t, "B15_label_values.json")
+	all := prometheusSeries(t, "label_values.json")
 	table := frames.Latest(all, frames.Options{Naming: frames.NamingFor(all, "")})
 	job, _ := table.FieldByName("job")
 	multi := frames.Multi(all, frames.Options{Naming: frames.NamingFor(all, "")})
@@ -181,7 +181,7 @@ func TestLabelValuesAreKept(t *testing.T) {
 	}
 }
 
-// Names come from labels, are distinct, and do not depend on which other series are shown in the frame (case C15).
+// Names come from labels, are distinct, and do not depend on which other series are shown in the frame (grafana/mqtt-datasource#39).
 func TestNames(t *testing.T) {
 	north, south := board("north", "node-1", 0), board("south", "node-1", 0)
 	replaced := board("north", "node-1", 0)
@@ -258,7 +258,7 @@ func TestSortIsByIdentity(t *testing.T) {
 	}
 }
 
-// What a browser cannot show is cut with a notice that says how much (case B17).
+// What a browser cannot show is cut with a notice that says how much (grafana/grafana#132073).
 func TestLimits(t *testing.T) {
 	many := make([]gpu.Series, 7000)
 	for i := range many {
@@ -301,7 +301,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// No frame ever has a null time (case C23), whatever the series are.
+// No frame ever has a null time (grafana/grafana#130379), whatever the series are.
 func TestTimesAreNeverNull(t *testing.T) {
 	odd := gpu.Series{Device: board("", "n", 1), Times: []int64{start + 1, start + 3}, Values: []float64{1, 2}}
 	frame := frames.Wide([]gpu.Series{series(board("", "n", 0), time.Second, 1, 2), odd}, frames.Options{})

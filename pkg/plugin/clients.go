@@ -1,0 +1,101 @@
+package plugin
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/backend/httpclient"
+	"github.com/grafana/grafana-plugin-sdk-go/backend/proxy"
+	xproxy "golang.org/x/net/proxy"
+
+	"github.com/warpwatch/warpwatch/pkg/settings"
+)
+
+const timeoutSlack = 5 * time.Second
+
+// endpointClient is a client for one Prometheus. It starts from what the SDK makes of the data source's own settings
+// (custom headers, proxy, tracing, limits), and forwards the identity of the user who asks when the data source is set
+// to. What the endpoint says about authentication and TLS comes first.
+func endpointClient(base httpclient.Options, e settings.Endpoint) (*http.Client, error) {
+	opts := base
+	opts.ForwardHTTPHeaders = true
+	opts.Header = base.Header.Clone()
+	timeouts := httpclient.DefaultTimeoutOptions
+	if base.Timeouts != nil {
+		timeouts = *base.Timeouts
+	}
+	// Requests end by the endpoint's own limit, with a better message. This one is for what forgets to.
+	timeouts.Timeout = e.Timeout + timeoutSlack
+	opts.Timeouts = &timeouts
+	switch e.Auth.Method {
+	case settings.BasicAuth:
+		opts.BasicAuth = &httpclient.BasicAuthOptions{User: e.Auth.User, Password: e.Auth.Secret.Reveal()}
+		opts.Header.Del("Authorization")
+	case settings.BearerAuth:
+		if opts.Header == nil {
+			opts.Header = http.Header{}
+		}
+		opts.Header.Set("Authorization", "Bearer "+e.Auth.Secret.Reveal())
+		opts.BasicAuth = nil
+	}
+	if e.TLS != (settings.TLS{}) {
+		over := httpclient.TLSOptions{}
+		if base.TLS != nil {
+			over = *base.TLS
+		}
+		over.CACertificate, over.ServerName, over.InsecureSkipVerify = e.TLS.CACert, e.TLS.ServerName, e.TLS.SkipVerify
+		opts.TLS = &over
+	}
+	client, err := httpclient.New(opts)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %s: set up its client: %w", e.ID, err)
+	}
+	return client, nil
+}
+
+// agentHeader is what agents are sent along with the stream's handshake: their own credentials and nothing of Grafana's.
+func agentHeader(a settings.Auth) http.Header {
+	header := http.Header{}
+	switch a.Method {
+	case settings.BasicAuth:
+		req := http.Request{Header: header}
+		req.SetBasicAuth(a.User, a.Secret.Reveal())
+	case settings.BearerAuth:
+		header.Set("Authorization", "Bearer "+a.Secret.Reveal())
+	}
+	return header
+}
+
+// agentTLS is how agents are verified.
+func agentTLS(base httpclient.Options, t settings.TLS) (*tls.Config, error) {
+	over := httpclient.TLSOptions{CACertificate: t.CACert, ServerName: t.ServerName, InsecureSkipVerify: t.SkipVerify, MinVersion: tls.VersionTLS12}
+	if base.TLS != nil {
+		over.MinVersion = max(over.MinVersion, base.TLS.MinVersion)
+		over.MaxVersion = base.TLS.MaxVersion
+	}
+	config, err := httpclient.GetTLSConfig(httpclient.Options{TLS: &over})
+	if err != nil {
+		return nil, fmt.Errorf("agents: set up TLS: %w", err)
+	}
+	return config, nil
+}
+
+// agentDialer goes through Grafana's secure SOCKS proxy when the data source is set to, and is nil otherwise.
+func agentDialer(base httpclient.Options) (xproxy.ContextDialer, error) {
+	client := proxy.New(base.ProxyOptions)
+	if !client.SecureSocksProxyEnabled() {
+		return nil, nil
+	}
+	dialer, err := client.NewSecureSocksProxyContextDialer()
+	if err != nil {
+		return nil, fmt.Errorf("agents: set up the secure SOCKS proxy: %w", err)
+	}
+	contextDialer, ok := dialer.(xproxy.ContextDialer)
+	if !ok {
+		return nil, errors.New("agents: set up the secure SOCKS proxy: its dialer cannot be cancelled")
+	}
+	return contextDialer, nil
+}

@@ -1,0 +1,214 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/backend"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/history"
+	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/settings"
+)
+
+const (
+	// healthTimeout bounds the whole check: somebody waits for it with the settings open.
+	healthTimeout = 15 * time.Second
+	// agentsWait is how long agents have to answer within it.
+	agentsWait = 5 * time.Second
+	// agentsTried is how many agents a check connects to. More would say nothing new.
+	agentsTried = 32
+)
+
+// CheckHealth asks every server and a number of agents, and says of each what it is or what to change. A query that
+// fails is no matter of health.
+func (d *Datasource) CheckHealth(ctx context.Context, req *backend.CheckHealthRequest) (*backend.CheckHealthResult, error) {
+	if d.broken != nil {
+		return report{failed: true, lines: strings.Split(d.broken.Error(), "\n"), message: "The settings cannot be used: " + d.broken.Error()}.result()
+	}
+	ctx, cancel := context.WithTimeout(withTenant(ctx, req.GetHTTPHeaders()), healthTimeout)
+	defer cancel()
+	var servers []history.EndpointStatus
+	var agents agentCheck
+	var wg sync.WaitGroup
+	wg.Go(func() { servers = d.history.Check(ctx) })
+	wg.Go(func() { agents = d.checkAgents(ctx) })
+	wg.Wait()
+	return d.report(servers, agents).result()
+}
+
+// agentCheck is what came of trying agents.
+type agentCheck struct {
+	known     int
+	tried     []live.NodeStatus
+	connected int
+	devices   int // physical GPUs
+	err       error
+	notices   []gpu.Notice
+}
+
+func (d *Datasource) checkAgents(ctx context.Context) agentCheck {
+	var c agentCheck
+	if d.settings.Agents.Discovery == settings.DiscoverOff {
+		return c
+	}
+	known, err := d.live.Nodes(ctx)
+	c.known, c.err = len(known), err
+	chosen := map[string]bool{}
+	for _, n := range known[:min(agentsTried, len(known))] {
+		chosen[n.Cluster+groupSeparator+n.Address] = true
+	}
+	got := d.live.Window(ctx, live.Select{
+		Match: func(t live.Target) bool { return chosen[t.Cluster+groupSeparator+t.Address] }, Since: d.now(), Wait: agentsWait,
+	})
+	c.tried, c.notices = got.Nodes, got.Notices
+	for _, n := range c.tried {
+		if n.State == live.Connected {
+			c.connected++
+		}
+	}
+	for _, device := range d.live.Devices() {
+		if !device.IsMIG() {
+			c.devices++
+		}
+	}
+	return c
+}
+
+// report is a check's outcome before it becomes Grafana's.
+type report struct {
+	failed  bool
+	first   string // the first failure
+	message string
+	lines   []string
+}
+
+func (r *report) fail(text string) {
+	r.failed = true
+	if r.first == "" {
+		r.first = text
+	}
+}
+
+func (r report) result() (*backend.CheckHealthResult, error) {
+	result := &backend.CheckHealthResult{Status: backend.HealthStatusOk, Message: r.message}
+	if r.failed {
+		result.Status = backend.HealthStatusError
+	}
+	details, err := json.Marshal(map[string]string{"message": r.message, "verboseMessage": strings.Join(r.lines, "\n")})
+	if err != nil {
+		return nil, backend.PluginError(fmt.Errorf("encode the health's details: %w", err))
+	}
+	result.JSONDetails = details
+	return result, nil
+}
+
+// report puts a check into words: one line for everything, and a line for each server and each agent in trouble.
+// It is a failure when a server fails, or when there is no server and no agent.
+func (d *Datasource) report(servers []history.EndpointStatus, agents agentCheck) report {
+	var r report
+	var parts []string
+	for _, s := range servers {
+		name := fmt.Sprintf("%s %s", flavour(s.Flavour), s.ID)
+		if s.Err != nil {
+			r.fail(s.Err.Error())
+			parts = append(parts, name+" failed")
+			r.lines = append(r.lines, s.Err.Error())
+			continue
+		}
+		text := fmt.Sprintf("%s %s ok (%s)", name, orUnknown(s.Version), milliseconds(s.Latency))
+		parts = append(parts, text)
+		r.lines = append(r.lines, fmt.Sprintf("%s, cluster %s", text, s.Cluster))
+	}
+	switch {
+	case d.settings.Agents.Discovery == settings.DiscoverOff:
+		parts = append(parts, "agents off")
+	case agents.known == 0:
+		parts = append(parts, "no agents found")
+		const remedy = "No live data: install warpwatch-agent on the GPU nodes and let Prometheus scrape it, or list agents under agents.static."
+		r.lines = append(r.lines, remedy)
+		if len(servers) == 0 {
+			r.fail(remedy)
+		}
+	default:
+		text := fmt.Sprintf("agents %d/%d connected, %d GPUs", agents.connected, len(agents.tried), agents.devices)
+		if len(agents.tried) < agents.known {
+			text += fmt.Sprintf(" (tried %d of %d agents)", len(agents.tried), agents.known)
+		}
+		parts = append(parts, text)
+		r.lines = append(r.lines, text)
+		if len(servers) == 0 && agents.connected == 0 {
+			r.fail(strings.Join(append(textsOf(agents.notices), "no agent could be connected to"), " "))
+		}
+		r.lines = append(r.lines, versions(agents.tried)...)
+	}
+	if agents.err != nil {
+		r.lines = append(r.lines, agents.err.Error())
+	}
+	r.lines = append(r.lines, textsOf(agents.notices)...)
+	if len(d.settings.Unknown) > 0 {
+		r.lines = append(r.lines, "Settings that mean nothing here, misspelt perhaps: "+strings.Join(d.settings.Unknown, ", ")+".")
+	}
+	r.message = strings.Join(parts, ", ")
+	if r.failed {
+		r.message += ": " + r.first
+	}
+	return r
+}
+
+func textsOf(notices []gpu.Notice) []string {
+	texts := make([]string, len(notices))
+	for i, n := range notices {
+		texts[i] = n.Text
+	}
+	return texts
+}
+
+// versions lists which agent versions are in use.
+func versions(nodes []live.NodeStatus) []string {
+	count := map[string]int{}
+	var order []string
+	for _, n := range nodes {
+		if n.AgentVersion == "" {
+			continue
+		}
+		if count[n.AgentVersion] == 0 {
+			order = append(order, n.AgentVersion)
+		}
+		count[n.AgentVersion]++
+	}
+	var parts []string
+	for _, v := range order {
+		parts = append(parts, fmt.Sprintf("%s on %d", v, count[v]))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{"Agent versions: " + strings.Join(parts, ", ") + " nodes."}
+}
+
+func milliseconds(d time.Duration) string {
+	if d < time.Millisecond {
+		return "<1 ms"
+	}
+	return fmt.Sprintf("%d ms", d.Milliseconds())
+}
+
+func flavour(name string) string {
+	if name == "" {
+		return "Prometheus"
+	}
+	return name
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "(version unknown)"
+	}
+	return version
+}

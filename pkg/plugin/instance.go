@@ -1,0 +1,146 @@
+// Package plugin adapts the data source to Grafana's plugin SDK, one file for each interface of the SDK. What it
+// answers with is made in the other packages; here requests are read, history and live data are fetched side by side,
+// and errors get the source and status that Grafana shows them with.
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/backend/instancemgmt"
+	"github.com/grafana/grafana-plugin-sdk-go/backend/log"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/history"
+	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/query"
+	"github.com/warpwatch/warpwatch/pkg/settings"
+)
+
+var (
+	_ backend.QueryDataHandler      = (*Datasource)(nil)
+	_ backend.CheckHealthHandler    = (*Datasource)(nil)
+	_ backend.CallResourceHandler   = (*Datasource)(nil)
+	_ backend.StreamHandler         = (*Datasource)(nil)
+	_ instancemgmt.InstanceDisposer = (*Datasource)(nil)
+)
+
+// past is what Prometheus knows. All methods answer with what they have, however many servers fail, and end with ctx.
+type past interface {
+	Metric(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) history.Result
+	PromQL(ctx context.Context, q query.Query, w query.Window) history.Result
+	Devices(ctx context.Context) ([]gpu.Device, []gpu.Notice)
+	Agents(ctx context.Context) ([]history.Agent, []gpu.Notice)
+	Check(ctx context.Context) []history.EndpointStatus
+}
+
+// present is what agents measure now. Trouble with agents is part of the answers, never an error.
+type present interface {
+	Window(ctx context.Context, s live.Select) live.WindowResult
+	Subscribe(s live.Select) *live.Subscription
+	Nodes(ctx context.Context) ([]live.NodeStatus, error)
+	Devices() []gpu.Device
+	Close()
+}
+
+// Datasource is one configured data source. It owns its connections to Prometheus and to the agents, and holds
+// nothing of any request.
+type Datasource struct {
+	settings settings.Settings
+	broken   error // why the settings cannot be used; nil when they can
+
+	catalog   *catalog.Catalog
+	history   past
+	live      present
+	handovers *handovers
+	resources backend.CallResourceHandler
+	logger    log.Logger
+	now       func() time.Time
+	close     []func()
+}
+
+// NewDatasource makes a data source of its stored settings. Settings that cannot be used are not an error here: the
+// data source then says in every answer, and in its health, what to change.
+func NewDatasource(ctx context.Context, stored backend.DataSourceInstanceSettings) (instancemgmt.Instance, error) {
+	known, err := catalog.Load()
+	if err != nil {
+		return nil, backend.PluginError(fmt.Errorf("load the metric catalogue: %w", err))
+	}
+	d := &Datasource{catalog: known, handovers: newHandovers(), logger: backend.Logger, now: time.Now}
+	d.resources = d.newResources()
+	d.settings, d.broken = settings.Parse(stored.JSONData, stored.DecryptedSecureJSONData)
+	if d.broken == nil {
+		d.broken = d.open(ctx, stored)
+	}
+	return d, nil
+}
+
+// open makes the clients. The error is the user's to mend.
+func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstanceSettings) error {
+	base, err := stored.HTTPClientOptions(ctx)
+	if err != nil {
+		return fmt.Errorf("read the data source's HTTP settings: %w", err)
+	}
+	var endpoints []history.Endpoint
+	for _, cluster := range d.settings.Clusters {
+		for _, e := range cluster.Endpoints {
+			client, err := endpointClient(base, e)
+			if err != nil {
+				return err
+			}
+			d.close = append(d.close, client.CloseIdleConnections)
+			endpoints = append(endpoints, endpoint(cluster.Name, e, client))
+		}
+	}
+	past, err := history.New(endpoints, d.catalog, history.Options{ScrapeInterval: d.settings.ScrapeInterval, Tenant: tenantOf})
+	if err != nil {
+		return err
+	}
+	d.history = past
+
+	allow, err := live.ParseAllowList(d.settings.Agents.Allow)
+	if err != nil {
+		return fmt.Errorf("agents.allow: %w", err)
+	}
+	tls, err := agentTLS(base, d.settings.Agents.TLS)
+	if err != nil {
+		return err
+	}
+	dialer, err := agentDialer(base)
+	if err != nil {
+		return err
+	}
+	config := live.Config{
+		Targets: (&discovery{agents: d.settings.Agents, lister: past}).targets,
+		Allow:   allow, Header: agentHeader(d.settings.Agents.Auth), TLS: tls, Logger: slogger(d.logger),
+		Reader: "warpwatch-plugin/" + backend.PluginConfigFromContext(ctx).PluginVersion,
+	}
+	if dialer != nil {
+		config.DialContext = dialer.DialContext
+	}
+	d.live = live.NewHub(config)
+	return nil
+}
+
+func endpoint(cluster string, e settings.Endpoint, client *http.Client) history.Endpoint {
+	out := history.Endpoint{ID: e.ID, Cluster: cluster, URL: e.URL, HTTP: client, Timeout: e.Timeout}
+	if e.ReplicaLabel != "" {
+		out.ReplicaLabels = []string{e.ReplicaLabel}
+	}
+	return out
+}
+
+// Dispose ends what the instance started. Streams that still run end with an error, so that Grafana runs them again
+// on the instance with the new settings.
+func (d *Datasource) Dispose() {
+	if d.live != nil {
+		d.live.Close()
+	}
+	for _, idle := range d.close {
+		idle()
+	}
+}

@@ -1,0 +1,201 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/data"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/frames"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/history"
+	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/query"
+	"github.com/warpwatch/warpwatch/pkg/timeline"
+)
+
+// liveWait is how long an answer waits for agents that are not connected yet. They stay connected for the next one.
+const liveWait = 2 * time.Second
+
+// Of a table: how old its newest live sample may be at most, or three periods where they are longer, and how much
+// before it is read for the rate of a counter.
+const (
+	instantAge  = 15 * time.Second
+	instantSpan = 2 * time.Minute
+)
+
+// metric answers a query for a canonical metric: history and live data side by side, joined for each device.
+func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error) {
+	m, err := r.query.MetricIn(d.catalog)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	aggregation, err := aggregationOf(r.query, m)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	atNow, notices := reachesNow(r.query, r.window.To, r.now)
+	if !m.Agent {
+		atNow = false
+		if r.query.Source == query.SourceLive {
+			notices = []gpu.Notice{{Severity: gpu.Warning, Text: "Agents do not measure " + m.Name + ": set the source to auto or history."}}
+		}
+	}
+	got, err := d.fetch(ctx, r, m, atNow)
+	if err != nil {
+		return nil, err
+	}
+	notices = append(notices, got.notices...)
+
+	step := liveStep(r.window, got.live.Period)
+	if isInstant(r.query) {
+		step = max(got.live.Period, time.Second)
+	}
+	plan := timeline.Plan{
+		Step: step, Period: got.live.Period, Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
+	}
+	sewn := sew(got.history.Series, plan.Live(got.live.Series), aggregation.By, plan.Step)
+	notices = append(notices, sewn.notices()...)
+	a := answer{
+		request: r, metric: m, plan: plan,
+		continued: timeline.Aggregate(timeline.Join(sewn.history, sewn.live), aggregation, 0),
+		rest:      timeline.Aggregate(sewn.rest, aggregation, 0),
+		options: frames.Options{
+			Metric: m.Name, Description: m.Help, Unit: m.ShownUnit(), Rate: m.Kind == catalog.Counter,
+			Executed: got.executed(m), Notices: notices,
+		},
+		historyStep: got.history.Step,
+	}
+	return d.render(a), nil
+}
+
+func aggregationOf(q query.Query, m catalog.Metric) (timeline.Aggregation, error) {
+	by, err := timeline.ParseBy(q.AggregateBy)
+	if err != nil {
+		return timeline.Aggregation{}, err
+	}
+	fn, err := timeline.ParseFn(q.AggregationOf(m))
+	return timeline.Aggregation{By: by, Fn: fn}, err
+}
+
+// fetched is what both sides said.
+type fetched struct {
+	history history.Result
+	live    live.WindowResult
+	notices []gpu.Notice
+	since   time.Time // of the live window; zero when live data was not asked for
+}
+
+// fetch asks both sides at the same time. One that fails is a notice as long as the other has something; when nothing
+// came and something failed, the error names all that did.
+func (d *Datasource) fetch(ctx context.Context, r request, m catalog.Metric, atNow bool) (fetched, error) {
+	var f fetched
+	var wg sync.WaitGroup
+	if r.query.Source != query.SourceLive {
+		asked := r.query
+		asked.Instant = isInstant(asked)
+		wg.Go(func() { f.history = d.history.Metric(ctx, asked, m, query.NewWindow(r.window)) })
+	}
+	if atNow {
+		f.since = r.window.From
+		if isInstant(r.query) {
+			f.since = r.now.Add(-instantSpan)
+		}
+		wg.Go(func() { f.live = window(ctx, d.live, selection{scope: r.query.Scope, metric: m}, f.since) })
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return f, err
+	}
+	if isInstant(r.query) {
+		f.live.Series = current(f.live, r.now)
+	}
+	f.notices = append(f.notices, f.history.Notices...)
+	f.notices = append(f.notices, f.live.Notices...)
+	if r.query.Scope.ByOwner() {
+		f.live.Series = ownedBy(f.history.Series, f.live.Series)
+	}
+	switch failed := f.history.Err; {
+	case failed != nil && len(f.live.Series) == 0:
+		return f, noSide(failed, f.live)
+	case failed != nil:
+		f.notices = append(f.notices, gpu.Notice{Severity: gpu.Warning, Text: "No history, only live data: " + failed.Error()})
+	case r.query.Source == query.SourceLive && len(f.live.Series) == 0 && len(troubles(f.live)) > 0:
+		return f, noSide(nil, f.live)
+	}
+	return f, nil
+}
+
+// window reads the selected devices' live samples.
+func window(ctx context.Context, from present, s selection, since time.Time) live.WindowResult {
+	var result live.WindowResult
+	wait := liveWait
+	for n, name := range s.metrics() {
+		got := from.Window(ctx, live.Select{Match: s.matchesTarget, Metric: name, Since: since, Wait: wait})
+		if n == 0 {
+			result = got
+			result.Series = nil
+			wait = time.Millisecond // everybody was waited for
+		}
+		result.Series = s.filter(result.Series, got.Series, n)
+	}
+	return result
+}
+
+// current leaves out what was measured too long ago to be called a value of now.
+func current(l live.WindowResult, now time.Time) []gpu.Series {
+	oldest := now.Add(-max(instantAge, 3*l.Period)).UnixMilli()
+	return slices.DeleteFunc(l.Series, func(s gpu.Series) bool { return len(s.Times) == 0 || s.Times[len(s.Times)-1] < oldest })
+}
+
+// ownedBy keeps the devices that history found for a scope of pods or jobs: agents do not know who owns a GPU.
+func ownedBy(history, live []gpu.Series) []gpu.Series {
+	owned := make(map[board]bool, len(history))
+	for _, h := range history {
+		owned[boardOf(h.Device)] = true
+	}
+	return slices.DeleteFunc(live, func(l gpu.Series) bool { return !owned[boardOf(l.Device)] })
+}
+
+// troubles are the notices that explain why live data is missing.
+func troubles(l live.WindowResult) []string {
+	var texts []string
+	for _, n := range l.Notices {
+		if n.Severity >= gpu.Warning {
+			texts = append(texts, n.Text)
+		}
+	}
+	return texts
+}
+
+// noSide is the error of an answer that has nothing at all.
+func noSide(history error, l live.WindowResult) error {
+	liveText := strings.Join(textsOf(l.Notices), " ")
+	switch {
+	case history == nil:
+		return &sidesError{cause: errors.New(liveText), text: "No live data. " + liveText}
+	case liveText == "":
+		return history
+	}
+	return &sidesError{cause: history, text: fmt.Sprintf("No history: %s\nNo live data: %s", history, liveText)}
+}
+
+// executed says for the query inspector what was asked.
+func (f fetched) executed(m catalog.Metric) string {
+	text := f.history.Executed
+	if f.since.IsZero() {
+		return text
+	}
+	if text != "" {
+		text += "\n"
+	}
+	return text + fmt.Sprintf("# live: %s of %d agents since %s", m.Name, len(f.live.Nodes), f.since.UTC().Format(time.RFC3339))
+}
+
+func isInstant(q query.Query) bool { return q.Instant || q.Format == query.FormatTable }

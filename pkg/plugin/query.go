@@ -1,0 +1,76 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/data"
+	"github.com/grafana/grafana-plugin-sdk-go/experimental/concurrent"
+
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+// defaultConcurrency is how many queries of a request run at the same time where Grafana does not say.
+const defaultConcurrency = 10
+
+// request is one query of a panel, an alert rule or an expression, read and ready.
+type request struct {
+	query  query.Query
+	window query.WindowOptions
+	static bool // for an alert rule or an expression: no channel, and frames that they can read
+	now    time.Time
+}
+
+// QueryData answers every query of a request, each on its own: what is wrong with one is that one's error.
+func (d *Datasource) QueryData(ctx context.Context, req *backend.QueryDataRequest) (*backend.QueryDataResponse, error) {
+	limit, err := backend.GrafanaConfigFromContext(ctx).ConcurrentQueryCount()
+	if err != nil || limit < 1 || limit > defaultConcurrency {
+		limit = defaultConcurrency
+	}
+	static := isStatic(req.Headers)
+	ctx = withTenant(ctx, req.GetHTTPHeaders())
+	return concurrent.QueryData(ctx, req, func(ctx context.Context, q concurrent.Query) backend.DataResponse {
+		frames, err := d.answer(ctx, q.DataQuery, static)
+		if err != nil {
+			return d.failure(ctx, err)
+		}
+		return backend.DataResponse{Frames: frames, Status: backend.StatusOK}
+	}, limit)
+}
+
+// isStatic tells alert rules and expressions, whose answers are computed with and not looked at.
+func isStatic(headers map[string]string) bool {
+	for name, value := range headers {
+		switch name := strings.TrimPrefix(strings.ToLower(name), "http_"); name {
+		case "fromalert", "x-grafana-from-expr":
+			if value == "true" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bool) (data.Frames, error) {
+	if d.broken != nil {
+		return nil, d.unusable()
+	}
+	q, err := query.Parse(in.JSON, in.QueryType)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	r := request{query: q, static: static, now: d.now(), window: query.WindowOptions{
+		From: in.TimeRange.From, To: in.TimeRange.To, MaxDataPoints: in.MaxDataPoints, MinStep: max(q.MinStep, in.Interval),
+		ScrapeInterval: d.settings.ScrapeInterval,
+	}}
+	switch q.Type {
+	case query.TypeMetric:
+		return d.metric(ctx, r)
+	case query.TypePromQL:
+		return d.promQL(ctx, r)
+	}
+	return nil, badInput(fmt.Errorf("query type %q is not known: choose metric or promql", q.Type))
+}

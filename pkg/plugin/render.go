@@ -1,0 +1,125 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/data"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/frames"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/timeline"
+)
+
+// answer is a metric query's answer before it becomes frames.
+type answer struct {
+	request request
+	metric  catalog.Metric
+	plan    timeline.Plan
+
+	continued []gpu.Series // lines that agents continue
+	rest      []gpu.Series // lines that only history has
+
+	options     frames.Options
+	historyStep time.Duration
+}
+
+// render chooses the shape: a row for each line, one frame, or for a panel that goes on by itself one frame that
+// streams and one that does not.
+func (d *Datasource) render(a answer) data.Frames {
+	frames.Sort(a.continued)
+	frames.Sort(a.rest)
+	all := slices.Concat(a.continued, a.rest)
+	a.options.Naming = frames.NamingFor(all, a.request.query.Legend)
+	if isInstant(a.request.query) {
+		frames.Sort(all)
+		a.options.Notices = d.shown(a.options.Notices)
+		return data.Frames{frames.Latest(all, a.options)}
+	}
+	a.options.Step = a.historyStep
+	a.options.Notices = append(a.options.Notices, frames.Silent(all, a.options.Naming)...)
+	shown, notices := frames.Limit(all)
+	a.options.Notices = d.shown(append(a.options.Notices, notices...))
+	a.continued = a.continued[:min(len(a.continued), len(shown))]
+	a.rest = shown[len(a.continued):]
+
+	switch {
+	case len(a.continued) == 0:
+		return data.Frames{frames.Wide(a.rest, a.options)}
+	case a.request.static:
+		// Alert rules read the first wide frame only, and in one frame a line that is coarser, or whose node has not
+		// sent the newest sample yet, would end in a null.
+		frames.Sort(shown)
+		a.options.Step = max(a.plan.Step, a.historyStep)
+		return frames.Multi(shown, a.options)
+	case !a.request.query.Live:
+		return a.split(nil)
+	}
+	return d.streaming(a)
+}
+
+// split is the lines that are live in one frame, and the others, if there are any, in a second. Notices are on the
+// second, because a panel that streams shows the first one's of when it began.
+func (a answer) split(custom any) data.Frames {
+	first := a.options
+	first.Step = max(a.plan.Step, a.historyStep)
+	first.Custom = custom
+	if custom == nil && len(a.rest) == 0 {
+		return data.Frames{frames.Wide(a.continued, first)}
+	}
+	first.Notices = nil
+	out := data.Frames{frames.Wide(a.continued, first)}
+	if len(a.rest) > 0 || len(a.options.Notices) > 0 {
+		second := a.options
+		second.Executed = ""
+		out = append(out, frames.Wide(a.rest, second))
+	}
+	return out
+}
+
+// live is what the browser needs to continue a frame.
+type liveMeta struct {
+	Path    string  `json:"path"`
+	Data    channel `json:"data"`
+	StepMs  int64   `json:"stepMs"`
+	RangeMs int64   `json:"rangeMs"`
+}
+
+func (d *Datasource) streaming(a answer) data.Frames {
+	fields := make([]timeline.Field, len(a.continued))
+	for i, s := range a.continued {
+		fields[i] = timeline.Field{Device: s.Device}
+		if s.Device.Identity == (gpu.Identity{}) {
+			fields[i].Labels = s.Labels
+		}
+	}
+	c := newChannel(a.request.query.Canonical(), fields)
+	c.StepMs, c.PeriodMs = a.plan.Step.Milliseconds(), a.plan.Period.Milliseconds()
+	c.IntervalMs = max(a.plan.Step, a.historyStep).Milliseconds()
+	c.RangeMs = a.request.window.To.Sub(a.request.window.From).Milliseconds()
+	c.Clusters = a.options.Naming.Clusters
+	raw, path, err := c.encode()
+	if err != nil || len(raw) > maxChannelBytes {
+		text := fmt.Sprintf("Not streaming: %d lines are too many for a live channel. Narrow the query, or aggregate it; until then a refresh shows what is new.", len(fields))
+		if err != nil {
+			text = "Not streaming: " + err.Error()
+		}
+		a.options.Notices = append(a.options.Notices, d.shown([]gpu.Notice{{Severity: gpu.Warning, Text: text}})...)
+		return a.split(nil)
+	}
+	d.handovers.put(path, lastComplete(a.continued, a.plan.Step, a.plan.Period, a.request.now), a.request.now)
+	return a.split(map[string]liveMeta{"live": {Path: path, Data: c, StepMs: c.StepMs, RangeMs: c.RangeMs}})
+}
+
+// shown leaves out what the settings say is not to be shown, and repetitions.
+func (d *Datasource) shown(notices []gpu.Notice) []gpu.Notice {
+	var kept []gpu.Notice
+	for _, n := range notices {
+		if n.Severity >= d.settings.NoticeLevel && n.Text != "" && !slices.Contains(kept, n) {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,220 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/backend/resource/httpadapter"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+// resourceTimeout bounds every resource: an editor or a variable waits for it.
+const resourceTimeout = 20 * time.Second
+
+// CallResource serves what editors and variables need, as JSON. Everything is a GET and reads only.
+func (d *Datasource) CallResource(ctx context.Context, req *backend.CallResourceRequest, sender backend.CallResourceResponseSender) error {
+	ctx, cancel := context.WithTimeout(withTenant(ctx, req.GetHTTPHeaders()), resourceTimeout)
+	defer cancel()
+	return d.resources.CallResource(ctx, req, sender)
+}
+
+func (d *Datasource) newResources() backend.CallResourceHandler {
+	mux := http.NewServeMux()
+	for path, handler := range map[string]func(*http.Request) (any, error){
+		"metrics":   d.serveMetrics,
+		"variables": d.serveVariables,
+		"agents":    d.serveAgents,
+	} {
+		mux.HandleFunc("/"+path, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				w.Header().Set("Allow", http.MethodGet)
+				d.respond(w, r, http.StatusMethodNotAllowed, errorBody{"only GET is accepted"})
+				return
+			}
+			answer, err := handler(r)
+			if err != nil {
+				response := d.failure(r.Context(), err)
+				d.respond(w, r, int(response.Status), errorBody{response.Error.Error()})
+				return
+			}
+			d.respond(w, r, http.StatusOK, answer)
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		d.respond(w, r, http.StatusNotFound, errorBody{"there is no such resource: metrics, variables and agents are served"})
+	})
+	return httpadapter.New(mux)
+}
+
+type errorBody struct {
+	Error string `json:"error"`
+}
+
+// respond encodes before it writes, so that an answer is never half an error.
+func (d *Datasource) respond(w http.ResponseWriter, r *http.Request, status int, body any) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		d.logger.FromContext(r.Context()).Error("Encode a resource", "path", r.URL.Path, "error", err)
+		status, raw = http.StatusInternalServerError, []byte(`{"error":"the answer could not be encoded"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if _, err := w.Write(raw); err != nil {
+		d.logger.FromContext(r.Context()).Debug("Send a resource", "path", r.URL.Path, "error", err)
+	}
+}
+
+type metricInfo struct {
+	Name         string   `json:"name"`
+	Unit         gpu.Unit `json:"unit"`
+	Kind         string   `json:"kind"`
+	Family       string   `json:"family"`
+	Help         string   `json:"help"`
+	Caveat       string   `json:"caveat"`
+	NvidiaSMI    string   `json:"nvidiaSmi"`
+	Aggregations []string `json:"aggregations"`
+}
+
+// serveMetrics is the catalogue, for the query editor. It needs no settings.
+func (d *Datasource) serveMetrics(*http.Request) (any, error) {
+	infos := []metricInfo{}
+	for _, m := range d.catalog.Metrics() {
+		infos = append(infos, metricInfo{
+			Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Family: m.Family, Help: m.Help, Caveat: m.Caveat,
+			NvidiaSMI: m.NvidiaSMI, Aggregations: m.Aggregations,
+		})
+	}
+	return infos, nil
+}
+
+type noticeInfo struct {
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+}
+
+type variablesAnswer struct {
+	Values  []variable   `json:"values"`
+	Notices []noticeInfo `json:"notices"`
+}
+
+// serveVariables lists clusters, nodes, GPUs, MIG instances or models, within what parent variables have chosen.
+func (d *Datasource) serveVariables(r *http.Request) (any, error) {
+	parameters := r.URL.Query()
+	for name := range parameters {
+		if !slices.Contains([]string{"kind", "cluster", "node", "gpu"}, name) {
+			return nil, badInput(fmt.Errorf("parameter %q is not known: kind, cluster, node and gpu are", name))
+		}
+	}
+	scope, err := query.Scope{
+		Clusters: chosen(parameters["cluster"]), Nodes: chosen(parameters["node"]), GPUs: chosen(parameters["gpu"]),
+	}.Compile()
+	if err != nil {
+		return nil, badInput(err)
+	}
+	kind := parameters.Get("kind")
+	if !slices.Contains(variableKinds(), kind) {
+		return nil, badInput(unknownKind(kind))
+	}
+	devices, notices, err := d.devices(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	values, more := variableValues(devices, kind, scope)
+	return variablesAnswer{Values: values, Notices: d.noticeInfos(append(notices, more...))}, nil
+}
+
+// chosen leaves out what Grafana sends for "All", which restricts nothing.
+func chosen(values []string) []string {
+	for _, v := range values {
+		if v == "$__all" || v == ".*" {
+			return nil
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+}
+
+func (d *Datasource) noticeInfos(notices []gpu.Notice) []noticeInfo {
+	infos := []noticeInfo{}
+	for _, n := range d.shown(notices) {
+		severity := "info"
+		switch n.Severity {
+		case gpu.Warning:
+			severity = "warning"
+		case gpu.Error:
+			severity = "error"
+		}
+		infos = append(infos, noticeInfo{severity, n.Text})
+	}
+	return infos
+}
+
+// devices are those of history and of the agents, each once. Where history knows none, agents are asked.
+func (d *Datasource) devices(ctx context.Context) ([]gpu.Device, []gpu.Notice, error) {
+	if d.broken != nil {
+		return nil, nil, d.unusable()
+	}
+	devices, notices := d.history.Devices(ctx)
+	known := make(map[board]bool, len(devices))
+	for _, device := range devices {
+		known[boardOf(device)] = true
+	}
+	if len(devices) == 0 {
+		got := d.live.Window(ctx, live.Select{Since: d.now(), Wait: liveWait})
+		notices = append(notices, got.Notices...)
+	}
+	for _, device := range d.live.Devices() {
+		if !known[boardOf(device)] {
+			known[boardOf(device)] = true
+			devices = append(devices, device)
+		}
+	}
+	return devices, notices, nil
+}
+
+type agentInfo struct {
+	Cluster       string     `json:"cluster"`
+	Node          string     `json:"node"`
+	Address       string     `json:"address"`
+	State         string     `json:"state"`
+	Since         *time.Time `json:"since,omitempty"`
+	Error         string     `json:"error"`
+	Version       string     `json:"version"`
+	Source        string     `json:"source"`
+	PeriodMs      int64      `json:"periodMs"`
+	ClockOffsetMs int64      `json:"clockOffsetMs"`
+	Devices       int        `json:"devices"`
+}
+
+// serveAgents lists the agents that are known and how their connections are. It connects to none.
+func (d *Datasource) serveAgents(r *http.Request) (any, error) {
+	if d.broken != nil {
+		return nil, d.unusable()
+	}
+	nodes, err := d.live.Nodes(r.Context())
+	if err != nil && len(nodes) == 0 {
+		return nil, err
+	}
+	infos := []agentInfo{}
+	for _, n := range nodes {
+		info := agentInfo{
+			Cluster: n.Cluster, Node: n.Node, Address: n.Address, State: string(n.State), Version: n.AgentVersion, Source: n.Source,
+			PeriodMs: n.Period.Milliseconds(), ClockOffsetMs: n.ClockOffset.Milliseconds(), Devices: n.Devices,
+		}
+		if !n.Since.IsZero() {
+			info.Since = &n.Since
+		}
+		if n.Err != nil {
+			info.Error = n.Err.Error()
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
+}

@@ -1,0 +1,93 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/data"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/frames"
+	"github.com/warpwatch/warpwatch/pkg/timeline"
+)
+
+// SubscribeStream lets a viewer in whose query belongs to the channel, and gives it the schema of the channel's rows:
+// what has been measured is in the answer that the panel already has.
+func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.SubscribeStreamRequest) (*backend.SubscribeStreamResponse, error) {
+	if req.PluginContext.User == nil {
+		return &backend.SubscribeStreamResponse{Status: backend.SubscribeStreamStatusPermissionDenied}, nil
+	}
+	s, err := d.stream(req.Path, req.Data)
+	if err != nil {
+		d.logger.FromContext(ctx).Debug("Subscription refused", "path", req.Path, "error", err)
+		status := backend.SubscribeStreamStatusNotFound
+		if errors.Is(err, errForeignChannel) {
+			status = backend.SubscribeStreamStatusPermissionDenied
+		}
+		return &backend.SubscribeStreamResponse{Status: status}, nil
+	}
+	initial, err := backend.NewInitialFrame(s.frame(s.channel.fields(), nil, nil), data.IncludeSchemaOnly)
+	if err != nil {
+		return nil, backend.PluginError(fmt.Errorf("encode the schema of %s: %w", req.Path, err))
+	}
+	return &backend.SubscribeStreamResponse{Status: backend.SubscribeStreamStatusOK, InitialData: initial}, nil
+}
+
+// RunStream sends a channel's rows until its last viewer has gone. Grafana runs it once however many viewers there
+// are, and again at once when it fails, so that trouble with agents never ends it. It fails only when the data source
+// was changed: the next run has the new settings.
+func (d *Datasource) RunStream(ctx context.Context, req *backend.RunStreamRequest, sender *backend.StreamSender) error {
+	s, err := d.stream(req.Path, req.Data)
+	if err != nil {
+		// Nobody was let in. Ending would have Grafana try again and again.
+		d.logger.FromContext(ctx).Debug("Stream refused", "path", req.Path, "error", err)
+		<-ctx.Done()
+		return nil
+	}
+	err = s.run(ctx, sender)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// PublishStream refuses: only the plugin writes to its channels.
+func (d *Datasource) PublishStream(context.Context, *backend.PublishStreamRequest) (*backend.PublishStreamResponse, error) {
+	return &backend.PublishStreamResponse{Status: backend.PublishStreamStatusPermissionDenied}, nil
+}
+
+// stream reads what came with a subscription.
+func (d *Datasource) stream(path string, raw []byte) (*stream, error) {
+	if d.broken != nil {
+		return nil, d.broken
+	}
+	c, q, err := parseChannel(path, raw)
+	if err != nil {
+		return nil, err
+	}
+	m, err := q.MetricIn(d.catalog)
+	if err != nil {
+		return nil, err
+	}
+	aggregation, err := aggregationOf(q, m)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{
+		path: path, channel: c, live: d.live, now: d.now, shown: d.shown,
+		selection: selection{scope: q.Scope, metric: m},
+		plan: timeline.Plan{
+			Step: c.step(), Period: c.period(), Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
+		},
+		options: frames.Options{
+			Metric: m.Name, Description: m.Help, Unit: m.ShownUnit(), Rate: m.Kind == catalog.Counter, Step: c.interval(),
+			Naming: frames.Naming{Legend: q.Legend, Clusters: c.Clusters},
+		},
+	}
+	if row, ok := d.handovers.get(path, d.now()); ok {
+		s.after = row
+	}
+	return s, nil
+}
