@@ -24,14 +24,16 @@ type Packets = Record<string, DataQueryResponse>;
 export function runRequest(
   datasource: DataSourceApi,
   request: DataQueryRequest,
-  query: DataSourceApi['query'] = datasource.query.bind(datasource)
+  query?: DataSourceApi['query']
 ): Observable<PanelData> {
-  const targets = request.targets.filter((target) => datasource.filterQuery?.(target) ?? true);
+  // The queries of variables come with a function of their own, and need not look like those of panels.
+  const targets = query ? request.targets : request.targets.filter((t) => datasource.filterQuery?.(t) ?? true);
   const empty: PanelData = { state: LoadingState.Done, series: [], request, timeRange: request.range };
   if (targets.length === 0) {
     return of(empty);
   }
-  const responses = defer(() => from(query({ ...request, targets }))).pipe(
+  const ask = query ?? datasource.query.bind(datasource);
+  const responses = defer(() => from(ask({ ...request, targets }))).pipe(
     scan((packets: Packets, response) => ({ ...packets, [keyOf(response)]: response }), {}),
     map((packets) => combine(packets, request)),
     catchError((error) =>
