@@ -37,7 +37,8 @@ type Identified struct {
 	Useless string
 }
 
-// Identify reads a device and its owner out of a series' labels. It reports false when the labels do not hold a GPU's
+// Identify reads a device and its owner out of a series' labels. The device is a whole GPU instance: series do not say
+// more. It reports false when the labels do not hold a GPU's
 // UUID, because nothing else names a GPU for its whole life.
 func (c *Catalog) Identify(labels Labels) (gpu.Device, Owner, bool) {
 	id, ok := c.Resolve(labels)
@@ -52,7 +53,7 @@ func (c *Catalog) Resolve(labels Labels) (Identified, bool) {
 	}
 	id := Identified{Device: gpu.Device{
 		Identity: gpu.Identity{
-			UUID: uuid, GPUInstance: first(labels, c.labels.MIGID), ComputeInstance: "",
+			UUID: uuid, GPUInstance: first(labels, c.labels.MIGID),
 		},
 		Index:      index(first(labels, c.labels.Index)),
 		Model:      known(first(labels, c.labels.Model)),
@@ -71,11 +72,6 @@ func (c *Catalog) Resolve(labels Labels) (Identified, bool) {
 	id.Device.Node, id.NodeLabel, id.Useless = c.node(labels)
 	id.Owner = c.owner(labels)
 	return id, true
-}
-
-// ComputeInstance is the compute instance an info series speaks of, "" for other series: only info series name it.
-func (c *Catalog) ComputeInstance(labels Labels) string {
-	return first(labels, c.labels.ComputeInstance)
 }
 
 // node picks the host's name. A host label that says nothing is used only when there is no other.

@@ -45,10 +45,10 @@ func (e *Error) Error() string { return e.Endpoint + ": " + e.Message }
 // Unwrap is the error of the transport, nil when the server itself said no.
 func (e *Error) Unwrap() error { return e.cause }
 
-// failures is the error when every endpoint failed.
-type failures []error
+// endpointErrors is the error when every endpoint failed.
+type endpointErrors []error
 
-func (f failures) Error() string {
+func (f endpointErrors) Error() string {
 	texts := make([]string, len(f))
 	for i, err := range f {
 		texts[i] = err.Error()
@@ -56,7 +56,7 @@ func (f failures) Error() string {
 	return fmt.Sprintf("none of %d servers answered: %s", len(f), strings.Join(texts, "; "))
 }
 
-func (f failures) Unwrap() []error { return f }
+func (f endpointErrors) Unwrap() []error { return f }
 
 // joined is nil for no error, the error itself for one, and names all of several.
 func joined(errs []error) error {
@@ -66,7 +66,7 @@ func joined(errs []error) error {
 	case 1:
 		return errs[0]
 	}
-	return failures(errs)
+	return endpointErrors(errs)
 }
 
 // errSlow is the cause of a context that ended because the endpoint's own time limit was over.

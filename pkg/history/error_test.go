@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,7 +25,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { http.DefaultTransport.(*http.Transport).CloseIdleConnections() }))
+	code := m.Run()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "goroutines are left behind:", err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // replay serves a recorded response, status line and headers included.
@@ -362,179 +369,5 @@ func TestAllFailingNamesAll(t *testing.T) {
 	}
 	if agents, notices := h.Agents(context.Background()); len(agents) > 0 || len(notices) != 1 {
 		t.Errorf("%v %v", agents, notices)
-	}
-}
-
-func TestWithoutEndpointsAnswersAreEmpty(t *testing.T) {
-	h := openAt(t)
-	if result := ask(t, h, "gpu_power_watts", ""); len(result.Series) > 0 || len(result.Notices) > 0 {
-		t.Errorf("%+v", result)
-	}
-	if result := promQL(t, h, `{"expr":"up"}`); result.Err != nil || len(result.Series) > 0 {
-		t.Errorf("%+v", result)
-	}
-	if devices, notices := h.Devices(context.Background()); len(devices) > 0 || len(notices) > 0 {
-		t.Errorf("%v %v", devices, notices)
-	}
-}
-
-func TestNewNamesTheWrongEndpoint(t *testing.T) {
-	for _, tc := range []struct {
-		endpoints []Endpoint
-		want      string
-	}{
-		{[]Endpoint{{ID: "a", URL: "prometheus:9090"}}, `endpoint "a": the URL must be like http://host:9090, with http or https`},
-		{[]Endpoint{{ID: "a", URL: ""}}, `endpoint "a": the URL must be like http://host:9090, with http or https`},
-		{[]Endpoint{{ID: "a", URL: "http://ada:s3cret@host:x/"}}, `endpoint "a": the URL cannot be read: invalid port ":x" after host`},
-		{[]Endpoint{{ID: "a", URL: "http://a"}, {ID: "a", URL: "http://b"}}, `endpoint "a" is listed twice; give each an id of its own`},
-	} {
-		if _, err := New(tc.endpoints, mustCatalog(t), Options{}); err == nil || err.Error() != tc.want {
-			t.Errorf("got %v, want %s", err, tc.want)
-		}
-	}
-	s := &promtest.Store{}
-	s.Constant(map[string]string{"__name__": "up"}, 1)
-	h := openAt(t, Endpoint{ID: "a", URL: promtest.Serve(t, http.StripPrefix("/prom", s)) + "/prom/api/v1/"})
-	if result := promQL(t, h, `{"expr":"up"}`); result.Err != nil || len(result.Series) != 1 {
-		t.Errorf("a URL with /api/v1: %+v", result)
-	}
-}
-
-func TestCheck(t *testing.T) {
-	info := func(headers map[string]string, body string) http.Handler {
-		s := &promtest.Store{}
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for k, v := range headers {
-				w.Header().Set(k, v)
-			}
-			switch {
-			case r.URL.Path == "/api/v1/status/buildinfo" && body != "":
-				_, _ = io.WriteString(w, body)
-			case r.URL.Path == "/api/v1/stores" && headers["X-Test"] == "thanos":
-				_, _ = io.WriteString(w, `{"status":"success","data":{}}`)
-			case r.URL.Path == "/api/v1/status/buildinfo":
-				http.NotFound(w, r)
-			default:
-				s.ServeHTTP(w, r)
-			}
-		})
-	}
-	for _, tc := range []struct {
-		handler          http.Handler
-		flavour, version string
-	}{
-		{&promtest.Store{}, "Prometheus", "3.9.1"},
-		{info(nil, `{"status":"success","data":{"application":"Grafana Mimir","version":"2.17.0","features":{"ruler_config_api":"true"}}}`), "Mimir", "2.17.0"},
-		{info(map[string]string{"X-Server-Hostname": "vm-0"}, `{"status":"success","data":{"version":"2.24.0"}}`), "VictoriaMetrics", ""},
-		{info(map[string]string{"X-Test": "thanos"}, `{"status":"success","data":{"version":"0.42.0"}}`), "Thanos", "0.42.0"},
-		{info(nil, ""), "Prometheus", ""},
-	} {
-		h := openAt(t, Endpoint{ID: "p", Cluster: "north", URL: promtest.Serve(t, tc.handler)})
-		got := h.Check(context.Background())
-		if len(got) != 1 || got[0].Flavour != tc.flavour || got[0].Version != tc.version || got[0].Err != nil || got[0].ID != "p" || got[0].Cluster != "north" {
-			t.Errorf("%s: %+v", tc.flavour, got)
-		}
-	}
-	bad := openAt(t, Endpoint{ID: "p", URL: promtest.Serve(t, status(401, "", ""))}).Check(context.Background())
-	var failed *Error
-	if !errors.As(bad[0].Err, &failed) || failed.Kind != KindUnauthorized {
-		t.Errorf("%+v", bad)
-	}
-}
-
-func TestCacheLoadsOnceAndForgetsCancelledLoads(t *testing.T) {
-	var c cache[int]
-	now := time.Unix(t0, 0)
-	c.setUp(func() time.Time { return now })
-	var loads atomic.Int32
-	load := func(context.Context) (int, error) { return int(loads.Add(1)), nil }
-	for range 3 {
-		if v, err := c.get(context.Background(), "a", time.Minute, load); v != 1 || err != nil {
-			t.Errorf("got %d, %v", v, err)
-		}
-	}
-	if v, _ := c.get(context.Background(), "b", time.Minute, load); v != 2 {
-		t.Errorf("another tenant's value: %d", v)
-	}
-	now = now.Add(2 * time.Minute)
-	if v, _ := c.get(context.Background(), "a", time.Minute, load); v != 3 {
-		t.Errorf("an old value: %d", v)
-	}
-	if len(c.entries) != 1 {
-		t.Errorf("%d entries are kept", len(c.entries))
-	}
-
-	// The first in line gives up; the second gets a value of its own.
-	ctx, cancel := context.WithCancel(context.Background())
-	started := make(chan struct{})
-	first := make(chan error)
-	go func() {
-		_, err := c.get(ctx, "c", time.Minute, func(ctx context.Context) (int, error) {
-			close(started)
-			<-ctx.Done()
-			return 0, ctx.Err()
-		})
-		first <- err
-	}()
-	<-started
-	second := make(chan int)
-	go func() {
-		v, err := c.get(context.Background(), "c", time.Minute, load)
-		if err != nil {
-			t.Error(err)
-		}
-		second <- v
-	}()
-	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	if v := <-second; v != 4 {
-		t.Errorf("got %d", v)
-	}
-
-	boom := errors.New("boom")
-	for range 2 {
-		_, err := c.get(context.Background(), "d", time.Minute, func(context.Context) (int, error) { loads.Add(1); return 0, boom })
-		if !errors.Is(err, boom) {
-			t.Errorf("got %v", err)
-		}
-	}
-	if loads.Load() != 5 {
-		t.Errorf("a failure is remembered for a moment, but there were %d loads", loads.Load())
-	}
-	now = now.Add(failureTTL)
-	if v, err := c.get(context.Background(), "d", time.Minute, load); err != nil || v != 6 {
-		t.Errorf("got %d, %v", v, err)
-	}
-	func() {
-		defer func() { _ = recover() }()
-		_, _ = c.get(context.Background(), "e", time.Minute, func(context.Context) (int, error) { panic("x") })
-	}()
-	if v, err := c.get(context.Background(), "e", time.Minute, load); err != nil || v != 7 {
-		t.Errorf("after a panic: %d, %v", v, err)
-	}
-}
-
-func TestTenantsDoNotShare(t *testing.T) {
-	type key struct{}
-	s := exposition(t, "exporter_4_8.prom")
-	h, err := New([]Endpoint{{ID: "p", URL: promtest.Serve(t, s)}}, mustCatalog(t), Options{
-		Tenant: func(ctx context.Context) string { return fmt.Sprint(ctx.Value(key{})) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tenant := range []string{"a", "a", "b"} {
-		h.Devices(context.WithValue(context.Background(), key{}, tenant))
-	}
-	queries := 0
-	for _, request := range s.Requests() {
-		if strings.Contains(request, "/api/v1/query ") {
-			queries++
-		}
-	}
-	if queries != 2 {
-		t.Errorf("%d queries for two tenants", queries)
 	}
 }

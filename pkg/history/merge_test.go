@@ -194,6 +194,16 @@ func TestSeriesWithoutUUIDIsSaid(t *testing.T) {
 	wantNotice(t, result.Notices, "1 series of gpu_power_watts carry no GPU UUID (label gpu_uuid, UUID or uuid), so they cannot be shown.")
 }
 
+func TestDeviceWithoutAnyValueIsSaid(t *testing.T) {
+	s := &promtest.Store{}
+	s.Constant(map[string]string{"__name__": "DCGM_FI_DEV_MEMORY_TEMP", "Hostname": "a", "gpu": "0", "UUID": "GPU-1"}, 9223372036854775794)
+	s.Constant(map[string]string{"__name__": "DCGM_FI_DEV_MEMORY_TEMP", "Hostname": "a", "gpu": "1", "UUID": "GPU-2"}, 43)
+	result := ask(t, open(t, s), "gpu_memory_temperature_celsius", "")
+	wantLast(t, result, map[string]float64{"a · GPU 1": 43})
+	wantNotice(t, result.Notices, "11 samples of gpu_memory_temperature_celsius on 1 device mean that there is no value, and are not shown.")
+	wantNotice(t, result.Notices, "1 device is without a single value of gpu_memory_temperature_celsius in this range.")
+}
+
 func TestManyNodesAreAskedInTheBody(t *testing.T) {
 	s := &promtest.Store{}
 	var nodes []string

@@ -108,6 +108,8 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 	if err != nil {
 		return c, err
 	}
+	// Hints about how the expression is written are not for people who did not write it.
+	a.Infos = nil
 	c.notices = append(c.notices, remarks(e, a)...)
 	units, err := h.units(ctx, e, p, a)
 	if err != nil {
@@ -195,6 +197,9 @@ func (r *reduction) notices(all collected) []gpu.Notice {
 		say(gpu.Info, "%s is not reported for %s and computed as %s.", name, plural(r.summed, "GPU", "GPUs"), strings.Join(r.metric.SumOf, " + "))
 	}
 	notices = append(notices, all.tallies.notices(name, r.has)...)
+	if r.blank > 0 {
+		say(gpu.Info, "%s without a single value of %s in this range.", plural(r.blank, "device is", "devices are"), name)
+	}
 	if r.ended > 0 {
 		say(gpu.Info, "%s stopped reporting before the end of the range, the last at %s. Where an exporter vanished without a word "+
 			"Prometheus repeats its last value for up to 5 minutes.", plural(r.ended, "GPU", "GPUs"), r.lastEnd.UTC().Format("2006-01-02 15:04:05 UTC"))

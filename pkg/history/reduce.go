@@ -126,8 +126,8 @@ type reduction struct {
 	lines  map[deviceKey]*line
 	order  []deviceKey
 
-	substituted, summed, ended int
-	lastEnd                    time.Time
+	substituted, summed, ended, blank int
+	lastEnd                           time.Time
 }
 
 func newReduction(m catalog.Metric, s query.Scope, known roster, g grid) *reduction {
@@ -171,6 +171,7 @@ func (r *reduction) series() []gpu.Series {
 		times := r.grid.times
 		from, to := extent(values)
 		if from == to {
+			r.blank++
 			continue
 		}
 		if end := time.UnixMilli(times[to-1]); time.UnixMilli(times[len(times)-1]).Sub(end) > max(endedAfter, 2*r.grid.stepDuration()) {
