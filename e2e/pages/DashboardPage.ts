@@ -4,10 +4,16 @@ import { expect, type Locator, type Page } from '@playwright/test';
 export interface PanelSummary {
   state: string;
   rows: number;
-  series: number;
-  labels: Array<Record<string, string>>;
+  series: SeriesSummary[];
   lastTime: number | null;
   errors: string[];
+}
+
+/** A column of values; it is empty when it holds nothing but nulls. */
+export interface SeriesSummary {
+  name: string;
+  labels: Record<string, string>;
+  empty: boolean;
 }
 
 /** A dashboard in the preview. */
@@ -112,7 +118,8 @@ export class PanelObject {
 
   async waitForData() {
     await this.locator.scrollIntoViewIfNeeded();
-    await expect.poll(async () => (await this.summary()).rows, { message: 'rows of the panel' }).toBeGreaterThan(0);
+    const filled = async () => (await this.summary()).series?.filter(({ empty }) => !empty).length;
+    await expect.poll(filled, { message: 'series with values' }).toBeGreaterThan(0);
   }
 
   async waitForStream() {

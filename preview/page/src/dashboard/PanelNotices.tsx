@@ -30,11 +30,15 @@ export class PanelNotices extends SceneObjectBase {
 function DataSummary({ data: { state, series, errors = [] } }: { data: PanelData }) {
   const fields = series.flatMap((frame) => frame.fields);
   const times = fields.filter(({ type }) => type === FieldType.time).flatMap(({ values }) => values.slice(-1));
+  const values = fields.filter(({ type }) => type !== FieldType.time);
   const summary = {
     state,
     rows: series.reduce((sum, { length }) => sum + length, 0),
-    series: fields.filter(({ type }) => type === FieldType.number).length,
-    labels: fields.map(({ labels = {} }) => labels),
+    series: values.map((field) => ({
+      name: field.name,
+      labels: field.labels ?? {},
+      empty: !field.values.some((value) => value !== null && value !== undefined),
+    })),
     lastTime: times.length > 0 ? Math.max(...times) : null,
     errors: errors.map(({ message }) => message),
   };

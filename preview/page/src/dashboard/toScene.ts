@@ -7,7 +7,6 @@ import {
   EmbeddedScene,
   IntervalVariable,
   QueryVariable,
-  SceneControlsSpacer,
   SceneDataTransformer,
   SceneGridItem,
   SceneGridLayout,
@@ -24,6 +23,7 @@ import {
 } from '@grafana/scenes';
 
 import { skipsQueries } from '../panels/registry';
+import { Controls } from './Controls';
 import { type Dashboard, type Panel, type Variable } from './model';
 import { PanelNotices } from './PanelNotices';
 
@@ -41,14 +41,17 @@ export function toScene(dashboard: Dashboard): EmbeddedScene {
       new behaviors.LiveNowTimer({ enabled: dashboard.liveNow ?? false }),
     ],
     controls: [
-      new VariableValueSelectors({}),
-      new SceneControlsSpacer(),
-      new SceneTimePicker({ isOnCanvas: true }),
-      new SceneRefreshPicker({
-        isOnCanvas: true,
-        refresh: dashboard.refresh || '',
-        intervals: dashboard.timepicker?.refresh_intervals ?? ['5s', '10s', '30s', '1m', '5m', '15m'],
-        minRefreshInterval: '1s',
+      new Controls({
+        left: [new VariableValueSelectors({})],
+        right: [
+          new SceneTimePicker({ isOnCanvas: true }),
+          new SceneRefreshPicker({
+            isOnCanvas: true,
+            refresh: dashboard.refresh || '',
+            intervals: dashboard.timepicker?.refresh_intervals ?? ['5s', '10s', '30s', '1m', '5m', '15m'],
+            minRefreshInterval: '1s',
+          }),
+        ],
       }),
     ],
     body: new SceneGridLayout({ isDraggable: false, isResizable: false, children: toGrid(dashboard.panels ?? []) }),
@@ -115,8 +118,8 @@ function toVariable(variable: Variable): SceneVariable {
   const text = typeof variable.query === 'string' ? variable.query : '';
   const multiValue = {
     ...common,
-    value: current?.value ?? '',
-    text: current?.text ?? '',
+    value: current?.value ?? (variable.multi ? [] : ''),
+    text: current?.text ?? (variable.multi ? [] : ''),
     isMulti: variable.multi,
     includeAll: variable.includeAll,
     allValue: variable.allValue || undefined,

@@ -1,4 +1,5 @@
 import {
+  type DataTransformerInfo,
   type FieldConfigPropertyItem,
   identityOverrideProcessor,
   displayNameOverrideProcessor,
@@ -50,14 +51,16 @@ export function registerStandards() {
       settings: {},
     }))
   );
-  standardTransformersRegistry.setInit(() =>
-    Object.values(standardTransformers).map((transformation) => ({
-      id: transformation.id,
+  standardTransformersRegistry.setInit(() => {
+    // One transformation is listed under two names.
+    const distinct = new Map<string, DataTransformerInfo>(Object.values(standardTransformers).map((t) => [t.id, t]));
+    return [...distinct].map(([id, transformation]) => ({
+      id,
       name: transformation.name,
       transformation,
       editor: noEditor,
       imageDark: '',
       imageLight: '',
-    }))
-  );
+    }));
+  });
 }
