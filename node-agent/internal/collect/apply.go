@@ -84,8 +84,11 @@ func (c *Collector) reconcile(found device.Inventory) {
 		c.dirty = true
 	}
 	for _, e := range c.entries {
-		if !listed[e.devices[0].UUID] {
-			e.retire()
+		if listed[e.devices[0].UUID] {
+			continue
+		}
+		e.retire()
+		if e.condition.State != snapshot.StateLost { // else it is known better why
 			c.set(e, snapshot.Condition{
 				State: snapshot.StateLost, Reason: "the driver does not list this GPU any more: it fell off the bus, or was taken away",
 			})

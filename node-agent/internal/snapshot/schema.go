@@ -4,6 +4,7 @@ package snapshot
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
@@ -80,11 +81,24 @@ func NewSchema(node Node, driver string, devices []gpu.Device, rows *Rows) *Sche
 	return s
 }
 
-// Flatten lays the values of the devices out in the order of the columns.
+// Flatten lays the values of the devices out in the order of the columns, rounded to what a column resolves. /metrics, the
+// stream and the simulated past then agree to the last bit: to Prometheus a counter that reads a billionth less was reset.
 func (s *Schema) Flatten(values []device.Values) []gpu.Reading {
 	readings := make([]gpu.Reading, len(s.Columns))
 	for i, c := range s.Columns {
-		readings[i] = values[c.Device][c.Metric]
+		readings[i] = c.rounded(values[c.Device][c.Metric])
 	}
 	return readings
+}
+
+func (c Column) rounded(r gpu.Reading) gpu.Reading {
+	if !r.OK() {
+		return r
+	}
+	multiplier, divisor := float64(c.Row.Multiplier), float64(c.Row.Divisor)
+	// Divided last, as the stream's decoder does it.
+	if v := math.Round(r.Value*divisor/multiplier) * multiplier / divisor; !math.IsInf(v, 0) && !math.IsNaN(v) {
+		r.Value = v
+	}
+	return r
 }
