@@ -86,6 +86,10 @@ func expectation(query map[string]any, known *catalog.Catalog) (unit string, b b
 	many := query["aggregation"] == "sum"
 	switch measured {
 	case gpu.Ratio:
+		if rate {
+			// Two scrapes that are 14 s apart may see 15 s of the agent's.
+			return "percentunit", orMore(bounds{0, 1.1}, many)
+		}
 		return "percentunit", orMore(bounds{0, 1.001}, many)
 	case gpu.Celsius:
 		return "celsius", bounds{-40, 130}

@@ -141,3 +141,24 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
+
+// A counter whose past was written through the stream's codec goes on in /metrics without a step back.
+func TestReadingsAreWhatTheStreamCarries(t *testing.T) {
+	c, err := catalog.Load()
+	require.NoError(t, err)
+	rows, err := LoadRows(c)
+	require.NoError(t, err)
+	s := NewSchema(Node{Name: "n1", Period: time.Second}, "590", []gpu.Device{{Identity: gpu.Identity{UUID: "GPU-1"}}}, rows)
+	values := make([]device.Values, 1)
+	for m := range device.NumMetrics {
+		values[0].Set(m, 75260.37326552244/float64(m+1))
+	}
+	readings := s.Flatten(values)
+	tick, err := wire.NewEncoder(s.Wire).Encode(wire.Sample{Seq: 1, Time: time.UnixMilli(1), Readings: readings})
+	require.NoError(t, err)
+	decoder, err := wire.NewDecoder(s.Wire)
+	require.NoError(t, err)
+	sample, err := decoder.Decode(tick)
+	require.NoError(t, err)
+	assert.Equal(t, readings, sample.Readings)
+}
