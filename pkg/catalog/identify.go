@@ -37,9 +37,9 @@ type Identified struct {
 	Useless string
 }
 
-// Identify reads a device and its owner out of a series' labels. The device is a whole GPU instance: series do not say
-// more. It reports false when the labels do not hold a GPU's
-// UUID, because nothing else names a GPU for its whole life.
+// Identify reads a device and its owner out of a series' labels. A MIG instance is named by its GPU instance; series do
+// not tell compute instances apart. It reports false when the labels do not hold a GPU's UUID, because nothing else names
+// a GPU for its whole life.
 func (c *Catalog) Identify(labels Labels) (gpu.Device, Owner, bool) {
 	id, ok := c.Resolve(labels)
 	return id.Device, id.Owner, ok
@@ -149,7 +149,7 @@ func (c *Catalog) IdentityLabels() []string {
 // DeviceLabels are the labels that Identify reads a device from, without those of its owner.
 func (c *Catalog) DeviceLabels() []string {
 	l := c.labels
-	return slices.Concat(l.Node, l.UUID, l.Index, l.Model, l.MIGID, l.MIGProfile, l.MIGUUID, l.ComputeInstance, l.PCIBusID, l.Driver, l.MIGEnabled)
+	return slices.Concat(l.Node, l.UUID, l.Index, l.Model, l.MIGID, l.MIGProfile, l.MIGUUID, l.PCIBusID, l.Driver, l.MIGEnabled)
 }
 
 // first is the value of the first label that is set.

@@ -52,19 +52,18 @@ type metricRow struct {
 }
 
 type labelRules struct {
-	Node            []string `yaml:"node"`
-	UUID            []string `yaml:"uuid"`
-	Index           []string `yaml:"index"`
-	Model           []string `yaml:"model"`
-	MIGID           []string `yaml:"mig_id"`
-	MIGProfile      []string `yaml:"mig_profile"`
-	MIGUUID         []string `yaml:"mig_uuid"`
-	ComputeInstance []string `yaml:"compute_instance"`
-	PCIBusID        []string `yaml:"pci_bus_id"`
-	Driver          []string `yaml:"driver"`
-	MIGEnabled      []string `yaml:"mig_enabled"`
-	Job             []string `yaml:"job"`
-	Owner           []struct {
+	Node       []string `yaml:"node"`
+	UUID       []string `yaml:"uuid"`
+	Index      []string `yaml:"index"`
+	Model      []string `yaml:"model"`
+	MIGID      []string `yaml:"mig_id"`
+	MIGProfile []string `yaml:"mig_profile"`
+	MIGUUID    []string `yaml:"mig_uuid"`
+	PCIBusID   []string `yaml:"pci_bus_id"`
+	Driver     []string `yaml:"driver"`
+	MIGEnabled []string `yaml:"mig_enabled"`
+	Job        []string `yaml:"job"`
+	Owner      []struct {
 		Pod       string `yaml:"pod"`
 		Namespace string `yaml:"namespace"`
 		Container string `yaml:"container"`
