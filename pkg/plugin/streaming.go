@@ -53,12 +53,14 @@ func (s *stream) run(ctx context.Context, sender *backend.StreamSender) error {
 	sub := s.live.Subscribe(live.Select{Match: s.selection.matchesTarget})
 	defer sub.Close()
 	s.start(ctx)
-	if err := s.send(sender); err != nil {
+	if _, err := s.send(sender); err != nil {
 		return err
 	}
-	// Counted from the end of a packet, so that what came while Grafana took its time goes into the next one.
+	// Packets are packetEvery apart, counted from the end of one, so that what came while Grafana took its time goes
+	// into the next. After a longer quiet a row goes at once.
 	next := time.NewTimer(packetEvery)
 	defer next.Stop()
+	due := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -68,22 +70,31 @@ func (s *stream) run(ctx context.Context, sender *backend.StreamSender) error {
 				return fmt.Errorf("stream %s: %w", s.path, sub.Err())
 			}
 			s.take(u)
+			if !due {
+				continue
+			}
 		case <-next.C:
 			s.add(s.rows.Advance(s.now()))
-			if err := s.send(sender); err != nil {
-				return err
-			}
 			next.Reset(packetEvery)
+			due = true
+		}
+		sent, err := s.send(sender)
+		if err != nil {
+			return err
+		}
+		if sent {
+			next.Reset(packetEvery)
+			due = false
 		}
 	}
 }
 
-// send is what is new: rows alone as long as viewers know the columns, everything when there is one more, or when
-// there is other trouble to tell of.
+// send is what is new, if anything is: rows alone as long as viewers know the columns, everything when there is one
+// more, or when there is other trouble to tell of.
 //
 // Once the columns have changed every packet carries the schema. Viewers who join later get the schema of the
 // beginning, and a row that does not fit the schema is an error in their browser.
-func (s *stream) send(sender *backend.StreamSender) error {
+func (s *stream) send(sender *backend.StreamSender) (sent bool, err error) {
 	fields, notices := s.rows.Fields(), s.shown(s.notices())
 	include := data.IncludeDataOnly
 	changed := !slices.Equal(notices, s.sentNotices)
@@ -91,13 +102,13 @@ func (s *stream) send(sender *backend.StreamSender) error {
 		include = data.IncludeAll
 	}
 	if len(s.pending) == 0 && !changed {
-		return nil
+		return false, nil
 	}
 	if err := sender.SendFrame(s.frame(fields, s.pending, notices), include); err != nil {
-		return fmt.Errorf("send rows of %s: %w", s.path, err)
+		return false, fmt.Errorf("send rows of %s: %w", s.path, err)
 	}
 	s.pending, s.sentNotices = nil, notices
-	return nil
+	return true, nil
 }
 
 func (s *stream) add(rows []timeline.Row) {
