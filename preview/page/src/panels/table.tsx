@@ -1,4 +1,4 @@
-import { PanelPlugin, type PanelProps } from '@grafana/data';
+import { cacheFieldDisplayNames, PanelPlugin, type PanelProps } from '@grafana/data';
 import { type TableCellHeight, type TableSortByFieldState } from '@grafana/schema';
 import { TableNG } from '@grafana/ui/unstable';
 
@@ -14,6 +14,8 @@ interface Options {
 
 function TablePanel({ data, width, height, options, fieldConfig, timeRange, title }: PanelProps<Options>) {
   const frames = data.series.filter(({ fields }) => fields.length > 0);
+  // The table shows names that were worked out before, as Grafana's panel does for it.
+  cacheFieldDisplayNames(frames);
   const frame = frames[options.frameIndex ?? 0] ?? frames[0];
   if (!frame || frame.length === 0) {
     return <NoData data={data} text={fieldConfig.defaults.noValue} />;

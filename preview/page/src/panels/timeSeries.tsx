@@ -38,13 +38,14 @@ function TimeSeriesPanel({
   width,
   height,
   options,
+  fieldConfig,
   onChangeTimeRange,
 }: PanelProps<Options>) {
   const { sync } = usePanelContext();
   const frames = useMemo(() => data.series.filter(isGraphable), [data.series]);
   const legend = useMemo(() => ({ ...defaultLegend, ...options.legend }), [options.legend]);
   if (frames.length === 0) {
-    return <NoData data={data} />;
+    return <NoData data={data} text={fieldConfig.defaults.noValue} />;
   }
   return (
     <TimeSeries
