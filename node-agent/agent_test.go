@@ -70,7 +70,12 @@ func get(t *testing.T, url string) (int, string) {
 func TestSimulatedNode(t *testing.T) {
 	address := start(t, append([]string{"--source=simulate", "--collect.interval=100ms"}, simulation...)...)
 
-	_, body := get(t, "http://"+address+"/metrics")
+	// A simulated board lives through its week before its first sample, which is then published a tick late.
+	var body string
+	require.Eventually(t, func() bool {
+		_, body = get(t, "http://"+address+"/metrics")
+		return strings.Count(body, "\ngpu_power_watts{") == 2
+	}, 10*time.Second, 20*time.Millisecond)
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(body))
 	require.NoError(t, err)

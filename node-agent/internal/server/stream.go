@@ -17,7 +17,7 @@ import (
 const (
 	maxRequest     = 4 << 10          // bytes of a reader's message
 	requestTimeout = 10 * time.Second // for the first one
-	messageTimeout = 10 * time.Second // for writing one
+	messageTimeout = 5 * time.Second  // for writing one
 	heartbeatEvery = 5 * time.Second
 	// A reader that is further behind than this, and not catching up on the past that it asked for, is too slow.
 	maxBehind  = 5 * time.Second
@@ -292,7 +292,9 @@ func (sub *subscriber) write(ctx context.Context, m *wire.Message) error {
 	if sub.buffer, err = (proto.MarshalOptions{}).MarshalAppend(sub.buffer[:0], m); err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, messageTimeout)
+	// A write whose context ends cuts the connection off. The message in flight when the agent stops is still written, so
+	// that the reader can be told why it ends.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), messageTimeout)
 	defer cancel()
 	if err := sub.conn.Write(ctx, websocket.MessageBinary, sub.buffer); err != nil {
 		return fmt.Errorf("write to the reader: %w", err)
