@@ -86,7 +86,8 @@ func (b Builder) Agent(ctx context.Context) error {
 	}
 	return b.program(ctx, program{
 		step: "agent", pkg: "./node-agent", out: filepath.Join(b.Root, "bin", "warpwatch-agent"), cgo: true,
-		ldflags: "-X main.version=" + version, inputs: []string{"go.sum", "node-agent", "pkg/wire", "pkg/gpu", "pkg/catalog"},
+		// NVML's functions are bound when first called: a driver need not have all of them.
+		ldflags: "-X main.version=" + version + " -extldflags=-Wl,-z,lazy", inputs: []string{"go.sum", "node-agent", "pkg/wire", "pkg/gpu", "pkg/catalog"},
 	})
 }
 
