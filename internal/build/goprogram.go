@@ -84,10 +84,14 @@ func (b Builder) Agent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ldflags := "-X main.version=" + version
+	if runtime.GOOS == "linux" {
+		// NVML's functions are bound when first called: a driver need not have all of them.
+		ldflags += " -extldflags=-Wl,-z,lazy"
+	}
 	return b.program(ctx, program{
 		step: "agent", pkg: "./node-agent", out: filepath.Join(b.Root, "bin", "warpwatch-agent"), cgo: true,
-		// NVML's functions are bound when first called: a driver need not have all of them.
-		ldflags: "-X main.version=" + version + " -extldflags=-Wl,-z,lazy", inputs: []string{"go.sum", "node-agent", "pkg/wire", "pkg/gpu", "pkg/catalog"},
+		ldflags: ldflags, inputs: []string{"go.sum", "node-agent", "pkg/wire", "pkg/gpu", "pkg/catalog"},
 	})
 }
 
