@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,16 +215,17 @@ func TestStreamWhenDevicesComeAndGo(t *testing.T) {
 		f := newFleet(t)
 		a := agenttest.New(t, agenttest.Options{Network: f.network, Cluster: "north", Node: "n1"})
 		f.use(a)
-		n := 2
-		a.Start(func(int) []gpu.Reading { return readings(n) })
+		var n atomic.Int32
+		n.Store(2)
+		a.Start(func(int) []gpu.Reading { return readings(int(n.Load())) })
 		time.Sleep(3 * time.Second)
 		path, raw := channelOf(t, f.frames(t, 5*time.Minute, metricQuery())[0])
 		received, stop := f.runStream(t, path, raw)
 		time.Sleep(3*time.Second + 500*time.Millisecond)
-		n = 3
+		n.Store(3)
 		a.ChangeDevices(agenttest.Devices("n1", 3))
 		time.Sleep(3 * time.Second)
-		n = 1
+		n.Store(1)
 		a.ChangeDevices(agenttest.Devices("n1", 1))
 		time.Sleep(3 * time.Second)
 		if err := stop(); err != nil {
