@@ -20,6 +20,7 @@ import { applyVariables, usesVariables } from './interpolate/applyVariables';
 import { expandScope } from './interpolate/scope';
 import { mayStream } from './live/continuation';
 import { joinLive } from './live/joinLive';
+import { LiveSide } from './live/LiveSide';
 import { defaultQuery, displayText, isComplete, queryTypeOf } from './query';
 import {
   type AgentStatus,
@@ -41,6 +42,7 @@ export type VariableFilters = Pick<GpuVariableQuery, 'clusters' | 'nodes' | 'gpu
 export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
   private readonly noticeLevel: NoticeLevel;
   private catalogue: Promise<Metric[]> | undefined;
+  private live: LiveSide | undefined;
 
   constructor(
     instanceSettings: DataSourceInstanceSettings<GpuSettings>,
@@ -59,7 +61,7 @@ export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
     return joinLive({
       request,
       ask: (current) => super.query(current),
-      live: liveService(),
+      live: this.liveSide(),
       uid: this.uid,
       showWarnings: this.noticeLevel !== 'error',
     });
@@ -130,8 +132,13 @@ export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
   async agents(): Promise<AgentStatus[]> {
     return this.getResource<AgentStatus[]>('agents');
   }
-}
 
-function liveService(): GrafanaLiveSrv | undefined {
-  return config.liveEnabled === false ? undefined : getGrafanaLiveSrv();
+  private liveSide(): LiveSide | undefined {
+    const service: GrafanaLiveSrv | undefined = getGrafanaLiveSrv();
+    if (config.liveEnabled === false || !service) {
+      return undefined;
+    }
+    this.live ??= new LiveSide(service);
+    return this.live;
+  }
 }

@@ -5,6 +5,7 @@ import React, { useCallback } from 'react';
 import { type DataSource } from '../DataSource';
 import { type Aggregation, type GpuQuery } from '../types';
 import { AGGREGATE_BY, aggregationOptions, SOURCES } from './choices';
+import { MetricMeaning } from './MetricMeaning';
 import { MetricPicker } from './MetricPicker';
 import { ScopeRow } from './ScopeRow';
 import { useAnswer } from '../../shared/useAnswer';
@@ -23,12 +24,13 @@ export function MetricEditor({ id, datasource, query, onChange }: Props) {
   const catalogue = useAnswer(useCallback(() => datasource.metrics(), [datasource]));
   const by = query.aggregateBy ?? 'identity';
 
-  const chooseMetric = (metric: string) => {
-    const accepted = catalogue.value?.find(({ name }) => name === metric)?.aggregations;
+  const chooseMetric = (name: string) => {
+    const accepted = catalogue.value?.find((each) => each.name === name)?.aggregations;
     const keeps = !query.aggregation || !accepted || accepted.includes(query.aggregation);
-    onChange(keeps ? { metric } : { metric, aggregation: '' });
+    onChange(keeps ? { metric: name } : { metric: name, aggregation: '' });
   };
-  const accepted = catalogue.value?.find(({ name }) => name === query.metric)?.aggregations ?? ALL_AGGREGATIONS;
+  const metric = catalogue.value?.find(({ name }) => name === query.metric);
+  const accepted = metric?.aggregations ?? ALL_AGGREGATIONS;
 
   return (
     <>
@@ -70,6 +72,11 @@ export function MetricEditor({ id, datasource, query, onChange }: Props) {
           />
         </EditorField>
       </EditorRow>
+      {metric && (
+        <EditorRow>
+          <MetricMeaning metric={metric} />
+        </EditorRow>
+      )}
       <ScopeRow id={id} datasource={datasource} query={query} onChange={onChange} />
     </>
   );

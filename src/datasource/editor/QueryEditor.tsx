@@ -1,5 +1,5 @@
 import { CoreApp, type QueryEditorProps } from '@grafana/data';
-import { EditorField, EditorHeader, EditorRows, FlexItem, RunQueryButton } from '@grafana/plugin-ui';
+import { EditorField, EditorHeader, EditorRows, FlexItem, RunQueryButton, Space } from '@grafana/plugin-ui';
 import { Alert, Combobox } from '@grafana/ui';
 import React from 'react';
 
@@ -50,6 +50,7 @@ export function QueryEditor({ datasource, query, onChange, onRunQuery, app, data
           />
         )}
       </EditorHeader>
+      <Space v={0.5} />
       {isRule(app) && datasource.targetContainsTemplate(query) && (
         <Alert severity="warning" title="Alert rules have no dashboard variables">
           This query uses variables, which nothing replaces when the rule is evaluated. Write the values instead.

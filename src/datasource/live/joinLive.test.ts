@@ -12,6 +12,7 @@ import { NEVER, type Observable, of, Subject, throwError } from 'rxjs';
 import { rowsOf, START, wideFrame } from '../test/frames';
 import { FakeLive } from '../test/liveSrv';
 import { joinLive, type JoinOptions } from './joinLive';
+import { LiveSide } from './LiveSide';
 
 jest.mock('@grafana/runtime', () => ({ StreamingFrameAction: { Append: 'append', Replace: 'replace' } }));
 
@@ -37,12 +38,14 @@ const REQUEST = {
 } as unknown as DataQueryRequest;
 
 let live: FakeLive;
+let side: LiveSide;
 let seen: DataQueryResponse[];
 let stop: () => void;
 
 beforeEach(() => {
   jest.useFakeTimers({ now: START });
   live = new FakeLive();
+  side = new LiveSide(live);
   seen = [];
   stop = () => undefined;
 });
@@ -54,9 +57,14 @@ afterEach(() => {
 });
 
 function run(ask: JoinOptions<DataQueryRequest>['ask'], options: Partial<JoinOptions<DataQueryRequest>> = {}) {
-  const subscription = joinLive({ request: REQUEST, ask, live, uid: 'gpu', showWarnings: true, ...options }).subscribe(
-    (response) => seen.push(response)
-  );
+  const subscription = joinLive({
+    request: REQUEST,
+    ask,
+    live: side,
+    uid: 'gpu',
+    showWarnings: true,
+    ...options,
+  }).subscribe((response) => seen.push(response));
   stop = () => subscription.unsubscribe();
   return subscription;
 }
@@ -205,6 +213,16 @@ describe('without a WebSocket', () => {
     live.connected.next(true);
     jest.advanceTimersByTime(100);
     expect(notices()).toEqual([]);
+  });
+
+  test('a panel that refreshes more often than the grace says so, too', () => {
+    live.connected.next(false);
+    for (let refresh = 0; refresh < 3; refresh++) {
+      stop();
+      run(() => answer(HISTORY));
+      jest.advanceTimersByTime(3000);
+    }
+    expect(notices()).toHaveLength(1);
   });
 
   test('a short loss is not worth a word', () => {

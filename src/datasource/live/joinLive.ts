@@ -1,5 +1,4 @@
 import { type DataFrame, type DataQueryRequest, type DataQueryResponse, LoadingState } from '@grafana/data';
-import { type GrafanaLiveSrv } from '@grafana/runtime';
 import {
   auditTime,
   concat,
@@ -22,6 +21,7 @@ import {
 
 import { continuationOf, requestNow } from './continuation';
 import { failureOf } from './failureOf';
+import { type LiveSide } from './LiveSide';
 import { liveDisabled, refreshFailed, type Trouble, withTrouble } from './trouble';
 import { type ChannelState, pollMsOf, type Troubles, watchChannel } from './watchChannel';
 
@@ -36,7 +36,7 @@ export interface JoinOptions<T extends DataQueryRequest> {
   /** Asks the backend; never fails, but answers with errors. */
   ask: (request: T) => Observable<DataQueryResponse>;
   /** Undefined where Grafana runs without Live. */
-  live: GrafanaLiveSrv | undefined;
+  live: LiveSide | undefined;
   /** UID of the data source. */
   uid: string;
   /** Whether the panel may show warnings. */
@@ -124,7 +124,7 @@ function pause(ms: number): Observable<never> {
 type States = Map<DataFrame, ChannelState>;
 
 /** The states of all channels, each time one changes. */
-function followAll(seeds: DataFrame[], live: GrafanaLiveSrv, uid: string, memory: Memory): Observable<States> {
+function followAll(seeds: DataFrame[], live: LiveSide, uid: string, memory: Memory): Observable<States> {
   const changes = seeds.map((seed) => {
     const continuation = continuationOf(seed)!;
     const carried = memory.troubles.get(channelKey(seed));

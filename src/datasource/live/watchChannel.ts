@@ -6,19 +6,17 @@ import {
   type QueryResultMetaNotice,
 } from '@grafana/data';
 import { type GrafanaLiveSrv, StreamingFrameAction } from '@grafana/runtime';
-import { catchError, defer, distinctUntilChanged, endWith, map, Observable, of, Subject, switchMap, timer } from 'rxjs';
+import { catchError, defer, endWith, map, Observable, of, Subject, switchMap, timer } from 'rxjs';
 
 import { messageOf } from '../../shared/messageOf';
 import { type LiveContinuation } from '../types';
 import { failureOf } from './failureOf';
+import { type LiveSide } from './LiveSide';
 import { Timeline } from './Timeline';
 import { channelFailed, disconnected, silent, type Trouble } from './trouble';
 
-/** How long a connection may be down before the panel says so: reloads and reconnects take less. */
-export const GRACE_MS = 5_000;
-
 /** Silence that is worth a word, at least; slow streams get five of their own steps. */
-export const SILENCE_MS = 15_000;
+const SILENCE_MS = 15_000;
 const SILENCE_STEPS = 5;
 
 /** How often an answer is asked for in place of the stream, at most. */
@@ -43,7 +41,7 @@ export interface ChannelState {
 }
 
 export interface Channel {
-  live: GrafanaLiveSrv;
+  live: LiveSide;
   /** UID of the data source. */
   uid: string;
   /** The history that the stream continues. */
@@ -97,9 +95,9 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
       heard.pipe(switchMap(() => timer(silenceMs))).subscribe(() => update({ silence: silent(silenceMs, pollMs) }))
     );
     subscriber.add(
-      connection(live, carried.connection ? 0 : GRACE_MS, pollMs).subscribe((trouble) => {
-        if (trouble) {
-          update({ connection: trouble });
+      live.lost.subscribe((lost) => {
+        if (lost) {
+          update({ connection: disconnected(pollMs) });
         } else if (troubles.connection) {
           // Nothing could be heard until now, so the silence counts from here.
           heard.next();
@@ -108,7 +106,7 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
       })
     );
     heard.next();
-    subscriber.add(packets(live, uid, timeline.toFrame(), continuation).subscribe(onPacket));
+    subscriber.add(packets(live.service, uid, timeline.toFrame(), continuation).subscribe(onPacket));
   });
 }
 
@@ -158,12 +156,4 @@ function toPacket(response: DataQueryResponse): Packet {
   }
   const frame: DataFrame | undefined = response.data[0];
   return frame ? { frame } : { failure: 'Grafana delivered a packet without a frame' };
-}
-
-/** Undefined while the browser is connected; after the grace, what is wrong. */
-function connection(live: GrafanaLiveSrv, graceMs: number, pollMs: number): Observable<Trouble | undefined> {
-  return live.getConnectionState().pipe(
-    distinctUntilChanged(),
-    switchMap((connected) => (connected ? of(undefined) : timer(graceMs).pipe(map(() => disconnected(pollMs)))))
-  );
 }
