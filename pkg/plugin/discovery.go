@@ -57,7 +57,7 @@ func (d *discovery) targets(ctx context.Context) ([]live.Target, []gpu.Notice, e
 		add(live.Target{Cluster: a.Cluster, Node: a.Node, Address: a.Address, Scheme: scheme})
 	}
 	if len(found) == 0 && len(notices) > 0 {
-		return nil, nil, errors.New(strings.Join(textsOf(notices), " "))
+		return nil, nil, errors.New(strings.TrimSuffix(strings.Join(textsOf(notices), " "), "."))
 	}
 	return found, notices, nil
 }

@@ -1,0 +1,82 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/backend"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/settings"
+)
+
+// ringed is agents whose samples are all at hand.
+type ringed struct {
+	present
+	result live.WindowResult
+}
+
+func (r ringed) Window(context.Context, live.Select) live.WindowResult {
+	result := r.result
+	result.Series = append([]gpu.Series(nil), result.Series...)
+	return result
+}
+
+// large is a data source of 125 nodes of 8 GPUs, with a quarter of an hour of live samples, and a query for all of them
+// that has as much history before.
+func large(t testing.TB) (*Datasource, backend.DataQuery) {
+	t.Helper()
+	known, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := time.Unix(1_800_000_000, 0)
+	past := &fakePast{value: 50}
+	agents := ringed{result: live.WindowResult{Period: time.Second}}
+	for i := range 1000 {
+		d := gpu.Device{Identity: gpu.Identity{Cluster: "north", Node: fmt.Sprintf("n%03d", i/8), UUID: fmt.Sprintf("GPU-5e1f%04d-0a00-4a00-8b00-000000000000", i)}, Index: i % 8}
+		past.devices = append(past.devices, d)
+		s := gpu.Series{Device: d}
+		for t := end.Add(-15 * time.Minute); t.Before(end); t = t.Add(time.Second) {
+			s.Times, s.Values = append(s.Times, t.UnixMilli()), append(s.Values, 100)
+		}
+		agents.result.Series = append(agents.result.Series, s)
+	}
+	d := &Datasource{
+		settings: settings.Settings{ScrapeInterval: 15 * time.Second}, catalog: known, history: past, live: agents,
+		handovers: newHandovers(), logger: backend.Logger, now: func() time.Time { return end },
+	}
+	return d, backend.DataQuery{
+		RefID: "A", JSON: json.RawMessage(metricQuery()), MaxDataPoints: 2000, TimeRange: backend.TimeRange{From: end.Add(-30 * time.Minute), To: end},
+	}
+}
+
+// A channel that a browser could not subscribe to is not offered, and the answer says why.
+func TestTooManyLinesDoNotStream(t *testing.T) {
+	d, q := large(t)
+	got, err := d.answer(t.Context(), q, false)
+	if err != nil || got[0].Meta.Custom != nil || !strings.Contains(noticeTexts(got), "Not streaming: 1000 lines are too many") {
+		t.Errorf("%v, custom %v, notices %q", err, got[0].Meta.Custom, noticeTexts(got))
+	}
+	q.JSON = json.RawMessage(metricQuery(`"nodes":["/n0[0-4].*/"]`))
+	if got, err = d.answer(t.Context(), q, false); err != nil || len(got[0].Fields) != 401 {
+		t.Fatal(err, len(got[0].Fields))
+	}
+	channelOf(t, got[0])
+}
+
+func BenchmarkMetric(b *testing.B) {
+	d, q := large(b)
+	for b.Loop() {
+		got, err := d.answer(b.Context(), q, false)
+		if err != nil || len(got[0].Fields) < 1000 {
+			b.Fatal(err, len(got[0].Fields))
+		}
+	}
+}
