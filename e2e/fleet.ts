@@ -20,9 +20,11 @@ export interface Place {
 interface Places {
   migNode?: Place;
   plainNode?: Place;
+  /** Without MIG instances too, in another cluster. */
+  otherNode?: Place;
 }
 
-/** A node that runs an agent and has MIG instances, and one that has none. */
+/** Nodes that run an agent: one that has MIG instances, and two of different clusters that have none. */
 export async function pickNodes(request: APIRequestContext): Promise<Required<Places>> {
   let found: Places = {};
   await expect
@@ -31,9 +33,9 @@ export async function pickNodes(request: APIRequestContext): Promise<Required<Pl
         found = await findNodes(request);
         return Object.keys(found).sort();
       },
-      { message: 'the demo has nodes with agents, with and without MIG instances' }
+      { message: 'nodes of the demo that have agents' }
     )
-    .toEqual(['migNode', 'plainNode']);
+    .toEqual(['migNode', 'otherNode', 'plainNode']);
   return found as Required<Places>;
 }
 
@@ -41,7 +43,13 @@ async function findNodes(request: APIRequestContext): Promise<Places> {
   const found: Places = {};
   for (const { cluster, node } of await get<Place[]>(request, 'agents')) {
     const { values: migs } = await get<{ values: unknown[] }>(request, 'variables', { kind: 'mig', cluster, node });
-    found[migs.length > 0 ? 'migNode' : 'plainNode'] ??= { cluster, node };
+    if (migs.length > 0) {
+      found.migNode ??= { cluster, node };
+    } else if (found.plainNode && found.plainNode.cluster !== cluster) {
+      found.otherNode ??= { cluster, node };
+    } else {
+      found.plainNode ??= { cluster, node };
+    }
   }
   return found;
 }

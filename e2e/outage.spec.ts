@@ -1,6 +1,6 @@
 import { demoState } from './demoState';
 import { expect, test } from './fixtures';
-import { nodeLiveUid, pickNodes } from './fleet';
+import { nodeLiveUid, pickNodes, type Place } from './fleet';
 
 /** Stops a process of the demo by its number, which the demo's state gives. */
 function stop(name: string) {
@@ -18,19 +18,53 @@ function stop(name: string) {
 test.describe.configure({ mode: 'serial' });
 test.skip(!process.env.DEMO_STATE, 'needs the processes of a demo stack (DEMO_STATE)');
 
-test('Prometheus is gone: a notice, and the live part goes on', async ({ dashboard, request }) => {
-  const { plainNode } = await pickNodes(request);
-  await dashboard.open(nodeLiveUid, { 'var-cluster': plainNode.cluster, 'var-node': plainNode.node, refresh: '' });
-  const panel = dashboard.panel('SM active');
+let nodes: Awaited<ReturnType<typeof pickNodes>>;
+
+test.beforeAll(async ({ request }) => {
+  nodes = await pickNodes(request);
+});
+
+/** The address of the dashboard for one node. */
+const only = ({ cluster, node }: Place) => ({ 'var-cluster': cluster, 'var-node': node, refresh: '' });
+
+test('Prometheus is gone: a notice, and the live part goes on', async ({ dashboard }) => {
+  const { plainNode } = nodes;
+  await dashboard.open(nodeLiveUid, only(plainNode));
+  const panel = dashboard.panel('SM active', 'timeseries');
   await panel.waitForData();
   await panel.waitForStream();
 
   stop(`prometheus-${plainNode.cluster}`);
   await dashboard.refresh();
 
-  await expect(panel.notice('warning')).toBeVisible();
   await expect(panel.notice('warning')).toHaveAttribute('aria-label', new RegExp(plainNode.cluster));
-  const { lastTime } = await panel.summary();
-  await expect.poll(async () => (await panel.summary()).lastTime).toBeGreaterThan(Number(lastTime) + 2000);
+  await panel.waitForNewerRows(2000);
   expect((await panel.summary()).errors).toEqual([]);
+});
+
+test('an agent is gone: a notice, and the history goes on', async ({ dashboard }) => {
+  const { otherNode } = nodes;
+  await dashboard.open(nodeLiveUid, only(otherNode));
+  const panel = dashboard.panel('SM active', 'timeseries');
+  await panel.waitForData();
+  await panel.waitForStream();
+
+  stop(`agent-${otherNode.node}`);
+  await dashboard.refresh();
+
+  await expect(panel.notice('warning')).toHaveAttribute('aria-label', new RegExp(otherNode.node));
+  await panel.waitForData();
+  expect((await panel.summary()).errors).toEqual([]);
+});
+
+test('both are gone: an error that names both', async ({ dashboard }) => {
+  const { plainNode } = nodes;
+  stop(`agent-${plainNode.node}`);
+  await dashboard.open(nodeLiveUid, only(plainNode));
+  const panel = dashboard.panel('SM active', 'timeseries');
+  await panel.show();
+
+  await expect.poll(async () => (await panel.summary()).errors.join(' ')).toMatch(new RegExp(plainNode.cluster));
+  expect((await panel.summary()).errors.join(' ')).toMatch(new RegExp(`${plainNode.node}|agent`));
+  await expect(panel.failure()).toBeVisible();
 });

@@ -16,7 +16,7 @@ for (const theme of ['dark', 'light']) {
       for (const title of ['SM active', 'Temperature', 'GPUs now']) {
         await dashboard.panel(title).waitForData();
       }
-      await page.evaluate(() => window.scrollTo(0, 0));
+      await dashboard.toTop();
       await expect(page.getByLabel('Panel loading bar')).toHaveCount(0);
       await page.screenshot({ path: shot('gpu-node-live'), animations: 'disabled' });
 

@@ -10,9 +10,9 @@ async function expectLabel(
   matches: (value: string) => boolean
 ) {
   const panel = dashboard.panel(title);
-  await panel.locator.scrollIntoViewIfNeeded();
+  await panel.show();
   const values = async () => {
-    const { series = [] } = await panel.summary();
+    const { series } = await panel.summary();
     return series.map(({ labels }) => labels[label]);
   };
   await expect
@@ -28,6 +28,7 @@ test('panels follow cluster, node and GPU', async ({ dashboard, request }) => {
   await dashboard.open(nodeLiveUid, { 'var-cluster': migNode.cluster, 'var-node': migNode.node });
   await expectLabel(dashboard, 'Temperature', 'node', (node) => node === migNode.node);
 
+  await dashboard.toTop();
   await dashboard.choose('Cluster', plainNode.cluster);
   await dashboard.choose('Node', plainNode.node);
   const all = await expectLabel(dashboard, 'Temperature', 'node', (node) => node === plainNode.node);
@@ -35,6 +36,7 @@ test('panels follow cluster, node and GPU', async ({ dashboard, request }) => {
   const before = (await dashboard.panel('Temperature').summary()).series.length;
   expect(before).toBeGreaterThan(1);
 
+  await dashboard.toTop();
   await dashboard.choose('GPU', / GPU 1 /);
   const gpus = await expectLabel(dashboard, 'Temperature', 'gpu_uuid', () => true);
   await expect.poll(async () => (await dashboard.panel('Temperature').summary()).series.length).toBeLessThan(before);
@@ -49,10 +51,10 @@ test('panels follow MIG instances', async ({ dashboard, request }) => {
   await dashboard.panel(title).waitForData();
   const before = (await dashboard.panel(title).summary()).series.length;
 
-  await dashboard.page.evaluate(() => window.scrollTo(0, 0));
+  await dashboard.toTop();
   await dashboard.choose('MIG instance', /MIG .* #/);
 
-  await dashboard.panel(title).locator.scrollIntoViewIfNeeded();
+  await dashboard.panel(title).show();
   await expect.poll(async () => (await dashboard.panel(title).summary()).series.length).toBe(1);
   expect(before).toBeGreaterThan(1);
 });
@@ -61,6 +63,7 @@ test('a variable offers the values below its parents only', async ({ dashboard, 
   const { migNode, plainNode } = await pickNodes(request);
   await dashboard.open(nodeLiveUid, { 'var-cluster': plainNode.cluster, 'var-node': plainNode.node });
   await dashboard.panel('Temperature').waitForData();
+  await dashboard.toTop();
   const gpus = await dashboard.options('GPU');
   expect(gpus.filter((text) => text.includes(migNode.node))).toEqual([]);
   expect(gpus.some((text) => text.includes('GPU 0'))).toBe(true);

@@ -1,57 +1,49 @@
 import { expect, type Locator, type Page } from '@playwright/test';
 
-/** What a panel of the preview was given; times are in milliseconds. */
-export interface PanelSummary {
-  state: string;
-  rows: number;
-  series: SeriesSummary[];
-  lastTime: number | null;
-  errors: string[];
-}
+import { PanelObject } from './PanelObject';
 
-/** A column of values; it is empty when it holds nothing but nulls. */
-export interface SeriesSummary {
-  name: string;
-  labels: Record<string, string>;
-  empty: boolean;
+interface PanelModel {
+  id: number;
+  type: string;
+  title: string;
+  panels?: PanelModel[];
 }
 
 /** A dashboard in the preview. */
 export class DashboardPage {
+  private models: PanelModel[] = [];
+
   constructor(readonly page: Page) {}
 
   /** Opens a dashboard; params are those of Grafana's addresses: var-node, from, to, refresh, theme. */
-  async open(uid: string, params: Record<string, string> = {}) {
-    await this.page.goto(`/d/${uid}?${new URLSearchParams(params)}`);
+  async open(uid: string, params: Record<string, string | string[]> = {}) {
+    const response = await this.page.request.get(`/api/dashboards/uid/${uid}`);
+    expect(response.ok(), await response.text()).toBe(true);
+    const { dashboard } = await response.json();
+    this.models = dashboard.panels;
+    const query = Object.entries(params).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+    await this.page.goto(`/d/${uid}?${new URLSearchParams(query)}`);
     await expect(this.page.getByTestId('preview-banner')).toBeVisible();
-    await expect(this.panels().first()).toBeVisible();
+    await expect(this.page.locator('[data-viz-panel-key]').first()).toBeVisible();
   }
 
-  /** All panels that are on the page now; those far below the window are made when it gets there. */
-  panels(): Locator {
-    return this.page.locator('section[data-testid^="data-testid Panel header"]');
+  /** All panels that show data, in the order of the dashboard's JSON. */
+  panels(): PanelObject[] {
+    return this.models
+      .flatMap((panel) => [panel, ...(panel.panels ?? [])])
+      .filter(({ type }) => !['row', 'text'].includes(type))
+      .map((model) => this.object(model));
   }
 
-  panel(title: string): PanelObject {
-    return new PanelObject(this.page.getByTestId(`data-testid Panel header ${title}`).first());
-  }
-
-  /** Scrolls through the page and returns the titles of its panels, in order. */
-  async titles(): Promise<string[]> {
-    const titles: string[] = [];
-    await this.page.mouse.move(640, 700);
-    for (let before = -1; titles.length > before || (await this.canScroll()); await this.page.mouse.wheel(0, 400)) {
-      before = titles.length;
-      for (const panel of await this.panels().all()) {
-        const title = ((await panel.getAttribute('data-testid')) ?? '').replace('data-testid Panel header ', '');
-        if (!titles.includes(title)) {
-          titles.push(title);
-        }
-      }
-      await this.page.waitForTimeout(200);
+  /** A panel by its title, and by its type where two have the same title. */
+  panel(title: string, type?: string): PanelObject {
+    const model = this.models.find((panel) => panel.title === title && (!type || panel.type === type));
+    if (!model) {
+      throw new Error(
+        `The dashboard has no ${type ?? ''} panel ${title}: ${this.models.map((p) => p.title).join(', ')}`
+      );
     }
-    await this.page.evaluate(() => window.scrollTo(0, 0));
-    return titles;
+    return this.object(model);
   }
 
   /** The values that a variable offers. */
@@ -81,48 +73,32 @@ export class DashboardPage {
     await this.page.getByTestId('preview-banner').click();
   }
 
-  /** The texts of a variable's values. */
-  value(label: string): Locator {
-    return this.variable(label).locator('xpath=..');
-  }
-
   async refresh() {
     await this.page.getByTestId('data-testid RefreshPicker run button').click();
   }
 
-  private variable(label: string): Locator {
-    return this.page.getByTestId(`data-testid Dashboard template variables submenu Label ${label}`);
+  async toTop() {
+    await this.page.evaluate(() => window.scrollTo(0, 0));
+  }
+
+  private object({ id, title, type }: PanelModel): PanelObject {
+    return new PanelObject(this.page.locator(`[data-viz-panel-key="panel-${id}"]`), `${title} (${type})`, (top) =>
+      this.scrollTo(id, top)
+    );
+  }
+
+  /** Brings a panel on the page: those far from the window are made when they get near it. */
+  private async scrollTo(id: number, panel: Locator) {
+    await this.page.mouse.move(5, 400);
+    for (let i = 0; (await panel.count()) === 0 && i < 60; i++) {
+      await this.page.mouse.wheel(0, i === 0 ? -100_000 : 300);
+      await this.page.waitForTimeout(100);
+    }
+    expect(await panel.count(), `panel ${id} is on the page`).toBe(1);
+    await panel.scrollIntoViewIfNeeded();
   }
 
   private async toggle(label: string) {
     await this.page.getByLabel(label, { exact: true }).click();
-  }
-
-  private canScroll(): Promise<boolean> {
-    return this.page.evaluate(() => window.innerHeight + window.scrollY < document.documentElement.scrollHeight - 1);
-  }
-}
-
-/** One panel. */
-export class PanelObject {
-  constructor(readonly locator: Locator) {}
-
-  /** What the panel shows now. */
-  async summary(): Promise<PanelSummary> {
-    return JSON.parse((await this.locator.getByTestId('panel-data').getAttribute('data-summary')) ?? '{}');
-  }
-
-  notice(severity: 'info' | 'warning' | 'error'): Locator {
-    return this.locator.getByTestId(`panel-notice-${severity}`);
-  }
-
-  async waitForData() {
-    await this.locator.scrollIntoViewIfNeeded();
-    const filled = async () => (await this.summary()).series?.filter(({ empty }) => !empty).length;
-    await expect.poll(filled, { message: 'series with values' }).toBeGreaterThan(0);
-  }
-
-  async waitForStream() {
-    await expect.poll(async () => (await this.summary()).state, { message: 'state of the panel' }).toBe('Streaming');
   }
 }
