@@ -16,6 +16,8 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
+var _ backend.CheckHealthHandler = (*Datasource)(nil)
+
 const (
 	// healthTimeout bounds the whole check: somebody waits for it with the settings open.
 	healthTimeout = 15 * time.Second

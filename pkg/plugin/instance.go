@@ -21,13 +21,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
-var (
-	_ backend.QueryDataHandler      = (*Datasource)(nil)
-	_ backend.CheckHealthHandler    = (*Datasource)(nil)
-	_ backend.CallResourceHandler   = (*Datasource)(nil)
-	_ backend.StreamHandler         = (*Datasource)(nil)
-	_ instancemgmt.InstanceDisposer = (*Datasource)(nil)
-)
+var _ instancemgmt.InstanceDisposer = (*Datasource)(nil)
 
 // past is what Prometheus knows. All methods answer with what they have, however many servers fail, and end with ctx.
 type past interface {

@@ -312,3 +312,71 @@ func TestOneConnectionForAllPanels(t *testing.T) {
 		}
 	})
 }
+
+// MIG instances have no utilization of their own; what stands in for it does so in answers and streams alike.
+func TestMetricOfMIGInstances(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t)
+		whole := agenttest.Devices("n1", 2)
+		slice := whole[1]
+		slice.GPUInstance, slice.ComputeInstance, slice.MIGProfile, slice.MIGEnabled = "7", "0", "1g.18gb", true
+		a := agenttest.New(t, agenttest.Options{
+			Network: f.network, Cluster: "north", Node: "n1", Devices: []gpu.Device{whole[0], slice},
+			Metrics: []string{"gpu_utilization_ratio", "gpu_graphics_engine_active_ratio"},
+		})
+		f.use(a)
+		a.Start(func(int) []gpu.Reading {
+			return []gpu.Reading{gpu.Read(0.5), gpu.Read(0.1), gpu.Absent(gpu.NotSupported), gpu.Read(0.25)}
+		})
+		time.Sleep(5 * time.Second)
+		got := f.frames(t, 5*time.Minute, `{"queryType":"metric","metric":"gpu_utilization_ratio"}`)
+		if len(got[0].Fields) != 3 || got[0].Fields[2].Name != "n1 · GPU 1 · MIG 1g.18gb #7" {
+			t.Fatalf("%d fields", len(got[0].Fields))
+		}
+		path, raw := channelOf(t, got[0])
+		received, stop := f.runStream(t, path, raw)
+		time.Sleep(3 * time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		for field, want := range []float64{0.5, 0.25} {
+			_, shown := column(got[0], field+1)
+			_, streamed := received.rows(field)
+			if last := shown[len(shown)-1]; last == nil || *last != want {
+				t.Errorf("column %d is %v", field, last)
+			}
+			if last := streamed[len(streamed)-1]; last == nil || *last != want {
+				t.Errorf("column %d streams %v", field, last)
+			}
+		}
+		for _, p := range received.snapshot() {
+			if p.Schema != nil {
+				t.Error("columns changed")
+			}
+		}
+	})
+}
+
+// Agents do not know who owns a GPU. A scope of pods is what history finds, and its devices are live all the same.
+func TestMetricOfOwners(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, agenttest.Options{Node: "n1"})
+		f.past.devices = f.past.devices[:1]
+		time.Sleep(5 * time.Second)
+		got := f.frames(t, 5*time.Minute, metricQuery(`"pods":["train-0"]`))
+		if len(got) != 1 || len(got[0].Fields) != 2 {
+			t.Fatalf("%d frames, %d fields", len(got), len(got[0].Fields))
+		}
+		path, raw := channelOf(t, got[0])
+		received, stop := f.runStream(t, path, raw)
+		time.Sleep(3 * time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		for _, p := range received.snapshot() {
+			if len(p.Data.Values) != 2 {
+				t.Errorf("a packet of %d columns", len(p.Data.Values))
+			}
+		}
+	})
+}

@@ -13,6 +13,8 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
+var _ backend.QueryDataHandler = (*Datasource)(nil)
+
 // defaultConcurrency is how many queries of a request run at the same time where Grafana does not say.
 const defaultConcurrency = 10
 

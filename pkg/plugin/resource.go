@@ -16,6 +16,8 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
+var _ backend.CallResourceHandler = (*Datasource)(nil)
+
 // resourceTimeout bounds every resource: an editor or a variable waits for it.
 const resourceTimeout = 20 * time.Second
 

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"math"
+
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/live"
@@ -54,7 +56,7 @@ type columns struct {
 	schema  *live.Schema
 	picks   []live.Pick
 	devices []gpu.Device // selected
-	places  []place      // where each of them is read
+	places  [][]place    // where each of them is read; the first that has a value counts
 }
 
 type place struct{ pick, column int }
@@ -62,30 +64,41 @@ type place struct{ pick, column int }
 // columns of the devices that keep accepts. Devices is a new slice each time.
 func (s selection) columns(schema *live.Schema, keep func(gpu.Device) bool) columns {
 	c := columns{schema: schema}
-	have := map[gpu.Identity]bool{}
+	at := map[gpu.Identity]int{}
 	for n, name := range s.metrics() {
 		pick := schema.Pick(name)
 		c.picks = append(c.picks, pick)
 		for i, device := range pick.Devices {
-			if s.wants(device, n) && !have[device.Identity] && keep(device) {
-				have[device.Identity] = true
-				c.devices = append(c.devices, device)
-				c.places = append(c.places, place{n, i})
+			if !s.wants(device, n) || !keep(device) {
+				continue
 			}
+			row, known := at[device.Identity]
+			if !known {
+				row = len(c.devices)
+				at[device.Identity] = row
+				c.devices, c.places = append(c.devices, device), append(c.places, nil)
+			}
+			c.places[row] = append(c.places[row], place{n, i})
 		}
 	}
 	return c
 }
 
-// values of the selected devices in a sample of the columns' schema.
+// values of the selected devices in a sample of the columns' schema, NaN where there is none.
 func (c columns) values(sample wire.Sample) []float64 {
 	read := make([][]float64, len(c.picks))
 	for n, pick := range c.picks {
 		read[n] = pick.Values(sample)
 	}
 	values := make([]float64, len(c.places))
-	for i, at := range c.places {
-		values[i] = read[at.pick][at.column]
+	for i, places := range c.places {
+		values[i] = math.NaN()
+		for _, at := range places {
+			if v := read[at.pick][at.column]; !math.IsNaN(v) {
+				values[i] = v
+				break
+			}
+		}
 	}
 	return values
 }

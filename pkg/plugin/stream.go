@@ -13,6 +13,8 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/timeline"
 )
 
+var _ backend.StreamHandler = (*Datasource)(nil)
+
 // SubscribeStream lets a viewer in whose query belongs to the channel, and gives it the schema of the channel's rows:
 // what has been measured is in the answer that the panel already has.
 func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.SubscribeStreamRequest) (*backend.SubscribeStreamResponse, error) {
