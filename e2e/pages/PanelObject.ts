@@ -37,6 +37,12 @@ export class PanelObject {
     return this.locator.getByTestId(`panel-notice-${severity}`);
   }
 
+  /** The texts of all notices. */
+  async notices(): Promise<string[]> {
+    const icons = this.locator.locator('[data-testid^="panel-notice-"]');
+    return icons.evaluateAll((all) => all.map((icon) => icon.getAttribute('aria-label') ?? ''));
+  }
+
   /** The mark of a failed query. */
   failure(): Locator {
     return this.locator.getByTestId('data-testid Panel status error');
