@@ -40,18 +40,21 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	if err != nil {
 		return nil, badInput(err)
 	}
-	atNow, notices := reachesNow(r.query, r.window.To, r.now)
+	reach := reachOf(r.query, r.window.From, r.window.To, r.now)
 	if !m.Agent {
-		atNow = false
+		reach.live, reach.continues = false, false
 		if r.query.Source == query.SourceLive {
-			notices = []gpu.Notice{{Severity: gpu.Warning, Text: "Agents do not measure " + m.Name + ": set the source to auto or history."}}
+			reach.notices = []gpu.Notice{{Severity: gpu.Warning, Text: "Agents do not measure " + m.Name + ": set the source to auto or history."}}
 		}
 	}
-	got, err := d.fetch(ctx, r, m, atNow)
+	got, err := d.fetch(ctx, r, m, reach.live)
 	if err != nil {
 		return nil, err
 	}
-	notices = append(notices, got.notices...)
+	notices := append(reach.notices, got.notices...)
+	if !reach.continues {
+		got.live.Series = upTo(got.live.Series, r.window.To)
+	}
 
 	step := liveStep(r.window, got.live.Period)
 	if isInstant(r.query) {
@@ -63,7 +66,7 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	sewn := sew(got.history.Series, plan.Live(got.live.Series), aggregation.By, plan.Step)
 	notices = append(notices, sewn.notices()...)
 	a := answer{
-		request: r, metric: m, plan: plan,
+		request: r, plan: plan, continues: reach.continues,
 		continued: timeline.Aggregate(timeline.Join(sewn.history, sewn.live), aggregation, 0),
 		rest:      timeline.Aggregate(sewn.rest, aggregation, 0),
 		options: frames.Options{
@@ -94,7 +97,7 @@ type fetched struct {
 
 // fetch asks both sides at the same time. One that fails is a notice as long as the other has something; when nothing
 // came and something failed, the error names all that did.
-func (d *Datasource) fetch(ctx context.Context, r request, m catalog.Metric, atNow bool) (fetched, error) {
+func (d *Datasource) fetch(ctx context.Context, r request, m catalog.Metric, withLive bool) (fetched, error) {
 	var f fetched
 	var wg sync.WaitGroup
 	if r.query.Source != query.SourceLive {
@@ -102,7 +105,7 @@ func (d *Datasource) fetch(ctx context.Context, r request, m catalog.Metric, atN
 		asked.Instant = isInstant(asked)
 		wg.Go(func() { f.history = d.history.Metric(ctx, asked, m, query.NewWindow(r.window)) })
 	}
-	if atNow {
+	if withLive {
 		f.since = r.window.From
 		if isInstant(r.query) {
 			f.since = r.now.Add(-instantSpan)

@@ -199,6 +199,9 @@ func TestMetricWhenTheBrowsersClockIsOff(t *testing.T) {
 			if got.Error != nil {
 				t.Fatal(got.Error)
 			}
+			if end, limit := got.Frames[0].Fields[0].At(got.Frames[0].Rows()-1).(time.Time), to; off < 0 && end.After(limit) {
+				t.Errorf("%s: drawn up to %s, past the end of the range", off, end.Sub(limit))
+			}
 			if text := noticeTexts(got.Frames); !strings.HasPrefix(text, want) || want == "" && text != "" {
 				t.Errorf("%s: notices %q, want %q", off, text, want)
 			}
@@ -377,6 +380,23 @@ func TestMetricOfOwners(t *testing.T) {
 			if len(p.Data.Values) != 2 {
 				t.Errorf("a packet of %d columns", len(p.Data.Values))
 			}
+		}
+	})
+}
+
+// A range that ended a while ago still has the agents' resolution, as when somebody zooms into what they just saw.
+func TestMetricOfTheRecentPast(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, agenttest.Options{Node: "n1"})
+		time.Sleep(10 * time.Minute)
+		to := time.Now().Add(-5*time.Minute - 321*time.Millisecond)
+		got := f.askUntil(t, to, 2*time.Minute+34*time.Second+5*time.Millisecond, nil, map[string]string{"A": metricQuery()})["A"]
+		if got.Error != nil || len(got.Frames) != 1 || got.Frames[0].Meta.Custom != nil || noticeTexts(got.Frames) != "" {
+			t.Fatalf("%v, %d frames, notices %q", got.Error, len(got.Frames), noticeTexts(got.Frames))
+		}
+		times, values := column(got.Frames[0], 1)
+		if n := len(times); n < 150 || *values[n-1] != 100 || times[n-1] > to.UnixMilli() || to.UnixMilli()-times[n-1] > 1000 {
+			t.Errorf("%d rows up to %d, the range ends at %d", n, times[n-1], to.UnixMilli())
 		}
 	})
 }

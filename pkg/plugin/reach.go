@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"sort"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -12,32 +13,56 @@ import (
 const (
 	nearNow    = time.Minute      // still "now": clocks differ, and requests take a while
 	clockHint  = 30 * time.Second // further ahead than that, the browser's clock is wrong
-	recentPast = 15 * time.Minute // a range that ended so recently may have been meant to end now
+	recentPast = 15 * time.Minute // what agents and their connections still hold
 )
 
-// reachesNow says whether a query's answer includes what agents measure now, and what the user should know when it is
-// not what they may expect.
-func reachesNow(q query.Query, to, now time.Time) (bool, []gpu.Notice) {
+// reach is what the end of a range means for the live side.
+type reach struct {
+	live      bool // agents hold samples of the range
+	continues bool // and a stream can go on from its end
+	notices   []gpu.Notice
+}
+
+// reachOf also says what the user should know when the range is not what they may expect.
+func reachOf(q query.Query, from, to, now time.Time) reach {
 	if q.Source == query.SourceHistory {
-		return false, nil
+		return reach{}
 	}
 	clock := now.UTC().Format("15:04:05 UTC")
 	switch late := now.Sub(to); {
 	case late < -clockHint:
-		return true, []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
-			"The range ends %s after the server's time (%s): check the clock of the browser's machine.", (-late).Round(time.Second), clock)}}
+		return reach{live: true, continues: true, notices: []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
+			"The range ends %s after the server's time (%s): check the clock of the browser's machine.", (-late).Round(time.Second), clock)}}}
 	case late <= nearNow:
-		return true, nil
+		return reach{live: true, continues: true}
+	case late <= recentPast && !isInstant(q):
+		r := reach{live: true}
+		if to.Sub(from)%time.Minute == 0 {
+			// Ranges like "last 15 minutes" are whole minutes long; those that were zoomed into are not.
+			r.notices = []gpu.Notice{{Severity: gpu.Info, Text: fmt.Sprintf(
+				"The range ended %s before the server's time (%s), so it does not go on live. If it was meant to end now, check the clock of the browser's machine.",
+				late.Round(time.Second), clock)}}
+		}
+		return r
 	case q.Source == query.SourceLive:
-		return false, []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
+		return reach{notices: []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
 			"Live data was asked for, but the range ended %s before the server's time (%s): let it end now, or set the source to auto.",
-			late.Round(time.Second), clock)}}
-	case late <= recentPast:
-		return false, []gpu.Notice{{Severity: gpu.Info, Text: fmt.Sprintf(
-			"The range ended %s before the server's time (%s), so it holds no live data. If it was meant to end now, check the clock of the browser's machine.",
-			late.Round(time.Second), clock)}}
+			late.Round(time.Second), clock)}}}
 	}
-	return false, nil
+	return reach{}
+}
+
+// upTo cuts off what was measured after the end of the range. Lines that have nothing before it are left out.
+func upTo(series []gpu.Series, end time.Time) []gpu.Series {
+	var kept []gpu.Series
+	for _, s := range series {
+		n := sort.Search(len(s.Times), func(i int) bool { return s.Times[i] > end.UnixMilli() })
+		if n > 0 {
+			s.Times, s.Values = s.Times[:n:n], s.Values[:n:n]
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }
 
 // liveStep is the grid for live samples: the panel's width decides, as for history, but not the scrape interval.

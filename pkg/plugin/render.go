@@ -7,7 +7,6 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
-	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/timeline"
@@ -15,11 +14,11 @@ import (
 
 // answer is a metric query's answer before it becomes frames.
 type answer struct {
-	request request
-	metric  catalog.Metric
-	plan    timeline.Plan
+	request   request
+	plan      timeline.Plan
+	continues bool // a stream can go on from the end of the range
 
-	continued []gpu.Series // lines that agents continue
+	continued []gpu.Series // lines that agents have a part in
 	rest      []gpu.Series // lines that only history has
 
 	options     frames.Options
@@ -54,7 +53,7 @@ func (d *Datasource) render(a answer) data.Frames {
 		frames.Sort(shown)
 		a.options.Step = max(a.plan.Step, a.historyStep)
 		return frames.Multi(shown, a.options)
-	case !a.request.query.Live:
+	case !a.continues || !a.request.query.Live:
 		return a.split(nil)
 	}
 	return d.streaming(a)
