@@ -8,7 +8,10 @@ export const NEW_DATA_SOURCE_PATH = '/connections/datasources/warpwatch-gpu-data
 
 /** The data sources of our type that this user can see. */
 export function ourDataSources(): DataSourceInstanceSettings[] {
-  return getDataSourceSrv().getList({ type: DATA_SOURCE_ID });
+  // The list ends with Grafana's own built-in ones, whatever the type.
+  return getDataSourceSrv()
+    .getList({ type: DATA_SOURCE_ID })
+    .filter(({ type }) => type === DATA_SOURCE_ID);
 }
 
 /** The settings page of a data source. */

@@ -28,8 +28,7 @@ export function MetricPicker({ id, catalogue, value, onChange }: Props) {
         id={id}
         options={options}
         value={value || null}
-        loading={catalogue.loading}
-        placeholder="Choose a metric"
+        placeholder={catalogue.loading ? 'Loading…' : 'Choose a metric'}
         createCustomValue
         onChange={(option) => onChange(option.value)}
       />

@@ -56,8 +56,8 @@ export function ValuesSelect({
         id={id}
         options={options}
         value={values}
-        loading={answer.loading}
-        placeholder={placeholder}
+        // Not the list's own spinner: Grafana's icons keep it when an answer comes before the spinner's picture does.
+        placeholder={answer.loading ? 'Loading…' : placeholder}
         createCustomValue
         isClearable
         width="auto"

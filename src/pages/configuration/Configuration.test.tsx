@@ -9,7 +9,9 @@ import { Configuration } from './Configuration';
 const mockFetch = jest.fn();
 
 jest.mock('@grafana/runtime', () => ({
-  getDataSourceSrv: () => ({ getList: () => [{ uid: 'gpu', name: 'GPUs', isDefault: true }] }),
+  getDataSourceSrv: () => ({
+    getList: () => [{ uid: 'gpu', name: 'GPUs', type: 'warpwatch-gpu-datasource', isDefault: true }],
+  }),
   getBackendSrv: () => ({ fetch: mockFetch }),
 }));
 

@@ -3,10 +3,11 @@ import { render, screen, within } from '@testing-library/react';
 import React, { type ReactNode } from 'react';
 import { of, throwError } from 'rxjs';
 
+import { testUser } from '../../test/testUser';
 import { Home } from './Home';
 
 const mockFetch = jest.fn();
-let mockSources: Array<{ uid: string; name: string }> = [];
+let mockSources: Array<{ uid: string; name: string; type: string }> = [];
 
 jest.mock('@grafana/runtime', () => ({
   PluginPage: ({ children }: { children: ReactNode }) => <main>{children}</main>,
@@ -55,7 +56,11 @@ async function show() {
 }
 
 beforeEach(() => {
-  mockSources = [{ uid: 'gpu', name: 'GPUs' }];
+  mockFetch.mockReset();
+  mockSources = [
+    { uid: 'gpu', name: 'GPUs', type: 'warpwatch-gpu-datasource' },
+    { uid: 'grafana', name: '-- Grafana --', type: 'datasource' },
+  ];
 });
 
 test('without a data source it says how to begin', () => {
@@ -82,6 +87,15 @@ test('with one it leads to the dashboards and shows servers and agents', async (
   expect(source.getByText('2.5 s ahead')).toBeInTheDocument();
   expect(source.getByText('Unreachable')).toBeInTheDocument();
   expect(source.getByText('connection refused')).toBeInTheDocument();
+  expect(screen.queryByText('-- Grafana --')).not.toBeInTheDocument();
+  expect(mockFetch.mock.calls.map(([{ url }]) => url)).toEqual([
+    '/api/datasources/uid/gpu/health',
+    '/api/datasources/uid/gpu/resources/agents',
+  ]);
+
+  answer({ health: HEALTHY, agents: [] });
+  await testUser().click(source.getByRole('button', { name: 'Check again' }));
+  expect(await source.findByText('No agent is known')).toBeInTheDocument();
 });
 
 test('a data source that is unwell says so in its own words', async () => {

@@ -1,17 +1,19 @@
-import { type DataSourceInstanceSettings } from '@grafana/data';
-import { Alert, Badge, LinkButton, LoadingPlaceholder, Stack, Text } from '@grafana/ui';
-import React, { useCallback } from 'react';
+import { css } from '@emotion/css';
+import { type DataSourceInstanceSettings, type GrafanaTheme2 } from '@grafana/data';
+import { Alert, Badge, Button, LinkButton, LoadingPlaceholder, Stack, Text, useStyles2 } from '@grafana/ui';
+import React, { useState } from 'react';
 
 import { settingsPath } from '../../shared/dataSources';
 import { type Answer, useAnswer } from '../../shared/useAnswer';
 import { type AgentStatus } from '../../datasource/types';
 import { AgentsTable } from './AgentsTable';
-import { fetchAgents, fetchHealth, type Health } from './api';
+import { type Health, newCheck } from './api';
 
 /** One data source: its Prometheus side by its health check, its live side agent by agent. */
 export function SourceStatus({ source }: { source: DataSourceInstanceSettings }) {
-  const health = useAnswer(useCallback(() => fetchHealth(source.uid), [source.uid]));
-  const agents = useAnswer(useCallback(() => fetchAgents(source.uid), [source.uid]));
+  const [check, setCheck] = useState(() => newCheck(source.uid));
+  const health = useAnswer(check.health);
+  const agents = useAnswer(check.agents);
 
   return (
     <section aria-label={`Data source ${source.name}`}>
@@ -28,6 +30,9 @@ export function SourceStatus({ source }: { source: DataSourceInstanceSettings })
           <LinkButton variant="secondary" size="sm" icon="cog" href={settingsPath(source.uid)}>
             Settings
           </LinkButton>
+          <Button variant="secondary" size="sm" icon="sync" onClick={() => setCheck(newCheck(source.uid))}>
+            Check again
+          </Button>
         </Stack>
         <HealthText health={health} />
         <Agents agents={agents} />
@@ -48,22 +53,25 @@ function HealthText({ health }: { health: Answer<Health> }) {
     return <LoadingPlaceholder text="Asking the Prometheus endpoints…" />;
   }
   const { ok, message, details } = health.value;
-  const lines = details.length > 0 && (
-    <ul>
-      {details.map((line) => (
-        <li key={line}>{line}</li>
-      ))}
-    </ul>
-  );
-  return ok ? (
-    <div>
-      <Text>{message}</Text>
-      {lines}
-    </div>
-  ) : (
+  const lines = details.length > 0 && <DetailList lines={details} />;
+  if (ok) {
+    return lines || <Text>{message}</Text>;
+  }
+  return (
     <Alert severity="warning" title={message}>
       {lines}
     </Alert>
+  );
+}
+
+function DetailList({ lines }: { lines: string[] }) {
+  const styles = useStyles2(getStyles);
+  return (
+    <ul className={styles.details}>
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
   );
 }
 
@@ -88,3 +96,7 @@ function Agents({ agents }: { agents: Answer<AgentStatus[]> }) {
   }
   return <AgentsTable agents={agents.value} />;
 }
+
+const getStyles = (theme: GrafanaTheme2) => ({
+  details: css({ paddingLeft: theme.spacing(2.5) }),
+});

@@ -19,7 +19,7 @@ interface HealthAnswer {
 }
 
 /** Asks a data source how it is. One that is unwell answers too; only an answer that is none is an error. */
-export async function fetchHealth(uid: string): Promise<Health> {
+async function fetchHealth(uid: string): Promise<Health> {
   try {
     return toHealth(await get<HealthAnswer>(uid, 'health'));
   } catch (error) {
@@ -31,8 +31,26 @@ export async function fetchHealth(uid: string): Promise<Health> {
 }
 
 /** The agents that a data source knows. */
-export function fetchAgents(uid: string): Promise<AgentStatus[]> {
+function fetchAgents(uid: string): Promise<AgentStatus[]> {
   return get<AgentStatus[]>(uid, 'resources/agents');
+}
+
+/** Two questions of one check. Each is the same function for as long as the check is. */
+export interface Check {
+  health: () => Promise<Health>;
+  agents: () => Promise<AgentStatus[]>;
+}
+
+/** A check of a data source. Its health connects to agents, so these are asked for after it, whatever came of it. */
+export function newCheck(uid: string): Check {
+  let asked: Promise<Health> | undefined;
+  const health = () => (asked ??= fetchHealth(uid));
+  const settled = () =>
+    health().then(
+      () => undefined,
+      () => undefined
+    );
+  return { health, agents: () => settled().then(() => fetchAgents(uid)) };
 }
 
 function toHealth({ status, message, details }: HealthAnswer): Health {
