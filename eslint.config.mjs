@@ -38,4 +38,8 @@ export default defineConfig([
     ],
   },
   ...baseConfig,
+  {
+    files: ['preview/page/src/**/*.{ts,tsx}', 'e2e/**/*.ts', 'playwright.config.ts'],
+    rules: { 'react/react-in-jsx-scope': 'off' },
+  },
 ]);

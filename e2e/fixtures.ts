@@ -10,8 +10,8 @@ interface Fixtures {
 
 /** Page objects come as fixtures. */
 export const test = base.extend<Fixtures>({
-  dashboard: async ({ page }, use) => use(new DashboardPage(page)),
-  editors: async ({ page }, use) => use(new EditorsPage(page)),
+  dashboard: async ({ page }, provide) => provide(new DashboardPage(page)),
+  editors: async ({ page }, provide) => provide(new EditorsPage(page)),
 });
 
 export { expect } from '@playwright/test';

@@ -22,6 +22,7 @@ for (const theme of ['dark', 'light']) {
 
       await page.setViewportSize({ width, height: 1400 });
       await editors.open({ theme });
+      await page.waitForLoadState('networkidle');
       await page.screenshot({ path: shot('editors'), animations: 'disabled' });
     });
   }

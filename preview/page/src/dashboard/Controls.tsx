@@ -10,18 +10,20 @@ interface ControlsState extends SceneObjectState {
 
 /** The row above a dashboard: variables, which may wrap, and time and refresh, which stay at the right. */
 export class Controls extends SceneObjectBase<ControlsState> {
-  static Component = ({ model }: SceneComponentProps<Controls>) => {
-    const { left, right } = model.useState();
-    const styles = useStyles2(getStyles);
-    const render = (objects: SceneObject[]) =>
-      objects.map((object) => <object.Component key={object.state.key} model={object} />);
-    return (
-      <div className={styles.row}>
-        <div className={styles.left}>{render(left)}</div>
-        <div className={styles.right}>{render(right)}</div>
-      </div>
-    );
-  };
+  static Component = ControlsRow;
+}
+
+function ControlsRow({ model }: SceneComponentProps<Controls>) {
+  const { left, right } = model.useState();
+  const styles = useStyles2(getStyles);
+  const render = (objects: SceneObject[]) =>
+    objects.map((object) => <object.Component key={object.state.key} model={object} />);
+  return (
+    <div className={styles.row}>
+      <div className={styles.left}>{render(left)}</div>
+      <div className={styles.right}>{render(right)}</div>
+    </div>
+  );
 }
 
 const getStyles = (theme: GrafanaTheme2) => ({

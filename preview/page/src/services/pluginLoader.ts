@@ -5,6 +5,7 @@ import * as grafanaRuntime from '@grafana/runtime';
 import * as grafanaUi from '@grafana/ui';
 import i18next from 'i18next';
 import lodash from 'lodash';
+// eslint-disable-next-line no-restricted-imports -- Grafana shares it with plugins
 import moment from 'moment';
 import * as react from 'react';
 import * as jsxRuntime from 'react/jsx-runtime';
