@@ -108,6 +108,10 @@ func (b Builder) GolangciLint(ctx context.Context) error {
 	})
 }
 
+// CgoEnv is how C is compiled wherever it is: NVML's header marks functions as deprecated that go-nvml wraps all the same.
+// What is compiled with it is shared between the agent and the tests.
+func CgoEnv() []string { return []string{"CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations"} }
+
 func (b Builder) program(ctx context.Context, p program) error {
 	cgo := "0"
 	if p.cgo {
@@ -121,7 +125,7 @@ func (b Builder) program(ctx context.Context, p program) error {
 		if err := os.MkdirAll(filepath.Dir(p.out), 0o755); err != nil {
 			return err
 		}
-		env := []string{"CGO_ENABLED=" + cgo}
+		env := append(CgoEnv(), "CGO_ENABLED="+cgo)
 		total := ""
 		if p.count {
 			n, err := b.countPackages(ctx, p, env)

@@ -116,18 +116,18 @@ func (r *run) jest(ctx context.Context) error {
 // vet looks at the packages as they are compiled for the race detector, so that the tests need not compile what they
 // import once more.
 func (r *run) vet(ctx context.Context) error {
-	return r.tool(ctx, "", nil, "go", "vet", "-race", "./...")
+	return r.tool(ctx, "", build.CgoEnv(), "go", "vet", "-race", "./...")
 }
 
 func (r *run) goTests(ctx context.Context) error {
-	return r.tool(ctx, "", nil, "go", "test", "-race", "./...")
+	return r.tool(ctx, "", build.CgoEnv(), "go", "test", "-race", "./...")
 }
 
 func (r *run) golangci(ctx context.Context) error {
 	if err := r.builder.GolangciLint(ctx); err != nil {
 		return err
 	}
-	return r.tool(ctx, "", nil, r.builder.Bin("golangci-lint"), "run")
+	return r.tool(ctx, "", build.CgoEnv(), r.builder.Bin("golangci-lint"), "run")
 }
 
 func (r *run) toolTests(ctx context.Context) error {
