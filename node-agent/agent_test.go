@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -115,7 +116,7 @@ func stream(t *testing.T, address string, samples int) recorded {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, "ws://"+address+"/api/v1/stream", nil) //nolint:bodyclose // the connection owns it
+	conn, _, err := websocket.Dial(ctx, "ws://"+address+"/api/v1/stream", nil)
 	require.NoError(t, err)
 	defer conn.CloseNow()
 	conn.SetReadLimit(1 << 20)
@@ -168,7 +169,7 @@ func history(t *testing.T, from, to time.Time, step time.Duration) map[int64][]s
 	for {
 		var m wire.Message
 		err := protodelim.UnmarshalFrom(&out, &m)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return r.readings
 		}
 		require.NoError(t, err)

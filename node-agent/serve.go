@@ -174,6 +174,8 @@ func serveReplay(ctx context.Context, c config.Replay, log *slog.Logger) error {
 	grace, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err = hs.Shutdown(grace)
-	<-stopped
+	if serr := <-stopped; !errors.Is(serr, http.ErrServerClosed) {
+		err = errors.Join(err, fmt.Errorf("serve %s: %w", c.Listen, serr))
+	}
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -128,7 +129,7 @@ func (l *live) subscribe(event centrifuge.SubscribeEvent) (json.RawMessage, erro
 	}
 	pluginContext, err := l.context(channel.uid)
 	if err != nil {
-		return nil, subscribeRefused{status: pluginv2.SubscribeStreamResponse_NOT_FOUND, why: err.Error()}
+		return nil, refusedError{status: pluginv2.SubscribeStreamResponse_NOT_FOUND, why: err.Error()}
 	}
 	services, err := l.plugin.get()
 	if err != nil {
@@ -145,7 +146,7 @@ func (l *live) subscribe(event centrifuge.SubscribeEvent) (json.RawMessage, erro
 		return nil, fmt.Errorf("subscribe to %s: %w", event.Channel, err)
 	}
 	if response.GetStatus() != pluginv2.SubscribeStreamResponse_OK {
-		return nil, subscribeRefused{status: response.GetStatus(), why: "the plugin refused it"}
+		return nil, refusedError{status: response.GetStatus(), why: "the plugin refused it"}
 	}
 	l.streams.ensure(l.ctx, streamKey{channel: event.Channel, address: channel}, event.Data)
 	return response.GetData(), nil
@@ -196,7 +197,7 @@ type channelAddress struct {
 // parseChannel reads "ds/<uid>/<path>", with or without Grafana's organisation number in front.
 func parseChannel(channel string) (channelAddress, error) {
 	bad := func(why string) (channelAddress, error) {
-		return channelAddress{}, subscribeRefused{status: pluginv2.SubscribeStreamResponse_NOT_FOUND, why: why}
+		return channelAddress{}, refusedError{status: pluginv2.SubscribeStreamResponse_NOT_FOUND, why: why}
 	}
 	if len(channel) > maxChannelLength {
 		return bad(fmt.Sprintf("a channel has at most %d characters", maxChannelLength))
@@ -208,21 +209,21 @@ func parseChannel(channel string) (channelAddress, error) {
 	return channelAddress{uid: parts[1], path: parts[2]}, nil
 }
 
-// subscribeRefused is an answer of the plugin, or of the preview, that is no failure.
-type subscribeRefused struct {
+// refusedError is an answer of the plugin, or of the preview, that is no failure.
+type refusedError struct {
 	status pluginv2.SubscribeStreamResponse_Status
 	why    string
 }
 
-func (e subscribeRefused) Error() string {
+func (e refusedError) Error() string {
 	return fmt.Sprintf("subscription refused (%s): %s", e.status, e.why)
 }
 
 // centrifugeError gives refusals the HTTP numbers that Grafana uses, and everything else a number that makes browsers try again.
 func centrifugeError(err error) error {
-	refused, ok := err.(subscribeRefused)
+	var refused refusedError
 	switch {
-	case !ok:
+	case !errors.As(err, &refused):
 		return centrifuge.ErrorInternal
 	case refused.status == pluginv2.SubscribeStreamResponse_PERMISSION_DENIED:
 		return &centrifuge.Error{Code: http.StatusForbidden, Message: "Forbidden"}

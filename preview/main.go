@@ -133,6 +133,8 @@ func serve(ctx context.Context, opts options, stdout, stderr io.Writer) error {
 	if err := server.Shutdown(grace); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("stop serving %s: %w", url, err)
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", url, err)
+	}
 	return nil
 }

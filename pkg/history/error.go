@@ -136,7 +136,7 @@ func inner(err error) error {
 		return op
 	}
 	for {
-		w, ok := err.(wrapped) //nolint:errorlint // each layer is taken off on purpose
+		w, ok := err.(wrapped) // each layer is taken off on purpose
 		if !ok || w.Unwrap() == nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func guardedDial(allow *AllowList) func(context.Context, string, string) (net.Co
 
 // dial opens the stream of a target.
 func (h *Hub) dial(ctx context.Context, t Target) (*websocket.Conn, *Error) {
-	host, _, err := t.hostPort()
+	host, err := t.host()
 	if err != nil {
 		return nil, &Error{
 			Target: t, Kind: KindDenied, What: err.Error(), Err: err,

@@ -250,7 +250,7 @@ func (h *Hub) remember(t Target) memory {
 	if !ok {
 		m.status = NodeStatus{Target: t, State: Idle}
 	}
-	if host, _, err := t.hostPort(); err == nil {
+	if host, err := t.host(); err == nil {
 		if err := h.cfg.Allow.CheckHost(host); err != nil {
 			m.status.State, m.status.Err = Refused, classify(t, err, nil, false)
 		}

@@ -21,7 +21,7 @@ type Target struct {
 // it may hold a password.
 func (t Target) String() string {
 	address := t.Address
-	if _, _, err := t.hostPort(); err != nil {
+	if _, err := t.host(); err != nil {
 		address = "address not readable"
 	}
 	if t.Node == "" {
@@ -30,19 +30,19 @@ func (t Target) String() string {
 	return t.Node + " (" + address + ")"
 }
 
-// hostPort splits the address and makes sure that it is only that: it ends up in a URL.
-func (t Target) hostPort() (host, port string, err error) {
-	host, port, err = net.SplitHostPort(t.Address)
+// host is the address without its port. It makes sure that the address is only that: it ends up in a URL.
+func (t Target) host() (string, error) {
+	host, port, err := net.SplitHostPort(t.Address)
 	if err != nil {
-		return "", "", errors.New("its address is not of the form host:port")
+		return "", errors.New("its address is not of the form host:port")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", "", errors.New("its address has a port that is not a number from 1 to 65535")
+		return "", errors.New("its address has a port that is not a number from 1 to 65535")
 	}
 	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }) {
-		return "", "", errors.New("its address holds a host name with characters that no host name has")
+		return "", errors.New("its address holds a host name with characters that no host name has")
 	}
-	return host, port, nil
+	return host, nil
 }
 
 func isHostRune(r rune) bool {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/config"
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 	"github.com/grafana/grafana-plugin-sdk-go/experimental/concurrent"
 
@@ -28,7 +29,7 @@ type request struct {
 
 // QueryData answers every query of a request, each on its own: what is wrong with one is that one's error.
 func (d *Datasource) QueryData(ctx context.Context, req *backend.QueryDataRequest) (*backend.QueryDataResponse, error) {
-	limit, err := backend.GrafanaConfigFromContext(ctx).ConcurrentQueryCount()
+	limit, err := config.GrafanaConfigFromContext(ctx).ConcurrentQueryCount()
 	if err != nil || limit < 1 || limit > defaultConcurrency {
 		limit = defaultConcurrency
 	}

@@ -50,7 +50,7 @@ func (d *Datasource) RunStream(ctx context.Context, req *backend.RunStreamReques
 	}
 	err = s.run(ctx, sender)
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the last viewer has gone, and what failed meanwhile interests nobody
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
-// Unassigned, as a namespace, pod or job of a scope, selects devices that have none.
+// Unassigned selects, as a namespace, pod or job of a scope, devices that have none.
 const Unassigned = "unassigned"
 
 // Scope selects devices. Each list holds exact values, or regular expressions between slashes ("/gpu-.*/") that must

@@ -187,7 +187,7 @@ func randomTicks(rng *rand.Rand, period time.Duration) (map[string][]gpu.Device,
 		"n3": {device("n3", "GPU-d"), instance("n3", "GPU-d", "1"), instance("n3", "GPU-d", "2")},
 	}
 	var ticks []Tick
-	for i := range int64(60_000 / period.Milliseconds()) {
+	for i := range 60_000 / period.Milliseconds() {
 		for _, name := range []string{"n1", "n2", "n3"} {
 			if rng.IntN(10) == 0 {
 				continue

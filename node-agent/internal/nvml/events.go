@@ -26,7 +26,7 @@ func (s *Source) Events(ctx context.Context, emit func(device.Event)) error {
 	if ret != nvml.SUCCESS {
 		return failure("create an event set", ret)
 	}
-	defer set.Free()
+	defer func() { _ = set.Free() }() // the set is gone either way
 	uuids, err := s.register(set)
 	if err != nil {
 		return err

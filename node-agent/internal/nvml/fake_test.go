@@ -187,7 +187,7 @@ func (g *fakeGPU) mockReadings() {
 	}
 	d.GetPowerUsageFunc = u32("GetPowerUsage", 627400)
 	d.GetEnforcedPowerLimitFunc = u32("GetEnforcedPowerLimit", 700000)
-	d.GetFanSpeedFunc = func() (uint32, nvml.Return) { g.answer("GetFanSpeed"); return 0, nvml.ERROR_NOT_SUPPORTED }
+	d.GetFanSpeedFunc = func() (uint32, nvml.Return) { _ = g.answer("GetFanSpeed"); return 0, nvml.ERROR_NOT_SUPPORTED }
 	d.GetTotalEnergyConsumptionFunc = func() (uint64, nvml.Return) { return 1e9, g.answer("GetTotalEnergyConsumption") }
 	d.GetTemperatureFunc = func(nvml.TemperatureSensors) (uint32, nvml.Return) { return 52, g.answer("GetTemperature") }
 	d.GetMarginTemperatureFunc = func() (nvml.MarginTemperature, nvml.Return) {

@@ -99,12 +99,12 @@ func (p *profiler) measure(now time.Time) nvml.Return {
 	if ret := p.take(p.next); ret != nvml.SUCCESS {
 		return ret
 	}
-	comparable := !p.at.IsZero() && now.After(p.at) && now.Sub(p.at) <= gpmLongest
+	paired := !p.at.IsZero() && now.After(p.at) && now.Sub(p.at) <= gpmLongest
 	p.before, p.next, p.at = p.next, p.before, now
 	for i := range p.last {
 		p.last[i] = gpu.Absent(gpu.NoData)
 	}
-	if !comparable {
+	if !paired {
 		return nvml.SUCCESS
 	}
 	p.request.NumMetrics = uint32(len(gpmMetrics))
@@ -144,7 +144,7 @@ func (p *profiler) allocate() nvml.Return {
 func (p *profiler) release() {
 	for _, s := range []*nvml.GpmSample{&p.before, &p.next} {
 		if *s != nil {
-			p.lib.api.GpmSampleFree(*s)
+			_ = p.lib.api.GpmSampleFree(*s) // the buffer is gone either way
 			*s = nil
 		}
 	}

@@ -78,5 +78,3 @@ func (o Options) Validate() error {
 	}
 	return errors.Join(errs...)
 }
-
-func (o Options) has(f Fault) bool { return slices.Contains(o.Faults, f) }

@@ -71,7 +71,7 @@ func (r rate) eval(s *Store, t int64) ([]sample, error) {
 			continue
 		}
 		if v, ok := one.rate(t, r.length); ok {
-			out = append(out, sample{without(one.labels, "__name__"), v})
+			out = append(out, sample{withoutName(one.labels), v})
 		}
 	}
 	return out, unique(out)
@@ -93,7 +93,7 @@ func (q subquery) eval(s *Store, t int64) ([]sample, error) {
 		for _, one := range samples {
 			k := key(one.labels)
 			if known, ok := best[k]; !ok || one.value > known.value {
-				best[k] = sample{without(one.labels, "__name__"), one.value}
+				best[k] = sample{withoutName(one.labels), one.value}
 			}
 		}
 	}
@@ -125,10 +125,10 @@ func (o or) eval(s *Store, t int64) ([]sample, error) {
 	}
 	taken := map[string]bool{}
 	for _, one := range left {
-		taken[key(without(one.labels, "__name__"))] = true
+		taken[key(withoutName(one.labels))] = true
 	}
 	for _, one := range right {
-		if !taken[key(without(one.labels, "__name__"))] {
+		if !taken[key(withoutName(one.labels))] {
 			left = append(left, one)
 		}
 	}
@@ -208,9 +208,9 @@ func (v vector) eval(*Store, int64) ([]sample, error) {
 	return []sample{{map[string]string{}, float64(v)}}, nil
 }
 
-func without(labels map[string]string, name string) map[string]string {
+func withoutName(labels map[string]string) map[string]string {
 	rest := maps.Clone(labels)
-	delete(rest, name)
+	delete(rest, "__name__")
 	return rest
 }
 

@@ -3,6 +3,7 @@ package devicetest
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -172,7 +173,10 @@ func events(t *testing.T, h Harness) {
 	go func() { done <- h.Source.Events(ctx, func(device.Event) {}) }()
 	cancel()
 	select {
-	case <-done:
+	case err := <-done:
+		if err != nil && !errors.Is(err, device.ErrNotSupported) && !errors.Is(err, context.Canceled) {
+			t.Errorf("Events ended with %v", err)
+		}
 	case <-time.After(5 * time.Second):
 		t.Fatal("Events goes on after its context ended")
 	}
