@@ -31,5 +31,5 @@ export function demoState(): DemoState | undefined {
 
 /** Where the page under test is. */
 export function previewUrl(): string {
-  return process.env.PREVIEW_URL ?? demoState()?.url ?? 'http://127.0.0.1:3000';
+  return process.env.PREVIEW_URL || demoState()?.url || 'http://127.0.0.1:3000';
 }

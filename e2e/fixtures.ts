@@ -1,5 +1,6 @@
 import { test as base } from '@playwright/test';
 
+import { previewUrl } from './demoState';
 import { DashboardPage } from './pages/DashboardPage';
 import { EditorsPage } from './pages/EditorsPage';
 
@@ -9,7 +10,21 @@ interface Fixtures {
 }
 
 /** Page objects come as fixtures. */
-export const test = base.extend<Fixtures>({
+export const test = base.extend<Fixtures, { preview: void }>({
+  preview: [
+    async ({ playwright }, provide) => {
+      const request = await playwright.request.newContext();
+      const health = await (await request.get(`${previewUrl()}/api/health`)).json();
+      await request.dispose();
+      if (health.preview !== 'ok') {
+        throw new Error(
+          `${previewUrl()} is not a healthy preview (${JSON.stringify(health)}): the tests read what the preview tells of its panels, and Grafana does not. Start the demo without Grafana, or name a preview with PREVIEW_URL.`
+        );
+      }
+      await provide();
+    },
+    { scope: 'worker', auto: true },
+  ],
   dashboard: async ({ page }, provide) => provide(new DashboardPage(page)),
   editors: async ({ page }, provide) => provide(new EditorsPage(page)),
 });

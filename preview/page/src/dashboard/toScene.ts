@@ -47,6 +47,7 @@ export function toScene(dashboard: Dashboard): EmbeddedScene {
           new SceneTimePicker({ isOnCanvas: true }),
           new SceneRefreshPicker({
             isOnCanvas: true,
+            withText: true,
             refresh: dashboard.refresh || '',
             intervals: dashboard.timepicker?.refresh_intervals ?? ['5s', '10s', '30s', '1m', '5m', '15m'],
             minRefreshInterval: '1s',

@@ -148,6 +148,6 @@ function Bar({ value, width, height, orientation, alignmentFactors, options }: V
   );
 }
 
-export const stat = singleValuePanel(Stat, { autoGrid: true, sparkline: true });
+export const stat = singleValuePanel(Stat, { autoGrid: true, sparkline: true }).setNoPadding();
 export const gauge = singleValuePanel(RoundGauge, { autoGrid: true, sparkline: false });
 export const barGauge = singleValuePanel(Bar, { autoGrid: false, sparkline: false });
