@@ -65,6 +65,7 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	}
 	sewn := sew(got.history.Series, plan.Live(got.live.Series), aggregation.By, plan.Step)
 	notices = append(notices, sewn.notices()...)
+	notices = append(notices, averageNotices(aggregation, sewn.history, sewn.live, sewn.rest)...)
 	a := answer{
 		request: r, plan: plan, continues: reach.continues,
 		continued: timeline.Aggregate(timeline.Join(sewn.history, sewn.live), aggregation, 0),
@@ -84,7 +85,7 @@ func aggregationOf(q query.Query, m catalog.Metric) (timeline.Aggregation, error
 		return timeline.Aggregation{}, err
 	}
 	fn, err := timeline.ParseFn(q.AggregationOf(m))
-	return timeline.Aggregation{By: by, Fn: fn}, err
+	return timeline.Aggregation{By: by, Fn: fn, Relative: m.Unit == gpu.Ratio}, err
 }
 
 // fetched is what both sides said.

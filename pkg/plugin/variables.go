@@ -34,10 +34,14 @@ func variableValues(devices []gpu.Device, kind string, scope query.Scope) ([]var
 	values, seen := []variable{}, map[string]bool{}
 	for _, d := range devices {
 		v, ok := choice(d, kind, clusters)
-		if !ok || seen[v.Value] {
+		key := v.Value
+		if kind == "model" {
+			key = v.Text // the spellings of one model select the same
+		}
+		if !ok || seen[key] {
 			continue
 		}
-		seen[v.Value] = true
+		seen[key] = true
 		values = append(values, v)
 	}
 	if kind == "cluster" || kind == "model" {

@@ -25,7 +25,7 @@ func Aggregate(series []gpu.Series, agg Aggregation, carry time.Duration) []gpu.
 		if len(g.members) == 1 && g.members[0].parent < 0 {
 			g.head.Times, g.head.Values = series[g.members[0].series].Times, series[g.members[0].series].Values
 		} else {
-			g.head.Times, g.head.Values = aggregateGroup(series, g, agg.Fn, carry.Milliseconds())
+			g.head.Times, g.head.Values = aggregateGroup(series, g, agg, carry.Milliseconds())
 		}
 		out = append(out, g.head)
 	}
@@ -77,7 +77,7 @@ func group(series []gpu.Series, agg Aggregation) []*seriesGroup {
 	return groups
 }
 
-func aggregateGroup(series []gpu.Series, g *seriesGroup, fn Fn, carry int64) ([]int64, []float64) {
+func aggregateGroup(series []gpu.Series, g *seriesGroup, agg Aggregation, carry int64) ([]int64, []float64) {
 	var times []int64
 	for _, m := range g.members {
 		times = mergeTimes(times, series[m.series].Times)
@@ -85,19 +85,20 @@ func aggregateGroup(series []gpu.Series, g *seriesGroup, fn Fn, carry int64) ([]
 	folds := make([]fold, len(times))
 	own, parent := make([]float64, len(times)), make([]float64, len(times))
 	for _, m := range g.members {
+		weight := agg.weight(series[m.series].Device)
 		spread(own, times, series[m.series], carry)
 		if m.parent >= 0 {
 			spread(parent, times, series[m.parent], carry)
 		}
 		for i, v := range own {
 			if m.parent < 0 || math.IsNaN(parent[i]) {
-				folds[i].add(v)
+				folds[i].add(v, weight)
 			}
 		}
 	}
 	values := own
 	for i := range folds {
-		values[i] = folds[i].value(fn)
+		values[i] = folds[i].value(agg.Fn)
 	}
 	return times, values
 }

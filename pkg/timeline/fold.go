@@ -63,6 +63,17 @@ func ParseFn(name string) (Fn, error) {
 type Aggregation struct {
 	By By
 	Fn Fn
+	// Relative values are shares of the device itself, like utilization. In an average of several devices a MIG instance
+	// then counts by its part of the GPU, see [gpu.Device.Share]: 1 g that is busy does not make a GPU busy.
+	Relative bool
+}
+
+// weight is what a device counts in an average.
+func (a Aggregation) weight(d gpu.Device) float64 {
+	if a.Relative {
+		return d.Share()
+	}
+	return 1
 }
 
 // group is the labels of the line that a device is part of.
@@ -80,7 +91,8 @@ func (a Aggregation) group(d gpu.Device) map[string]string {
 	case ByCluster:
 		set("cluster", d.Cluster)
 	case ByModel:
-		set("model", d.Model)
+		// Exporters and node labels write a model in ways of their own.
+		set("model", gpu.ShortModel(d.Model))
 	}
 	return labels
 }
@@ -89,9 +101,11 @@ func (a Aggregation) group(d gpu.Device) map[string]string {
 type fold struct {
 	n             int
 	sum, min, max float64
+	weighted      float64 // sum of the values times their weights
+	weight        float64 // sum of the weights
 }
 
-func (f *fold) add(v float64) {
+func (f *fold) add(v, weight float64) {
 	if math.IsNaN(v) {
 		return
 	}
@@ -100,6 +114,8 @@ func (f *fold) add(v float64) {
 	}
 	f.n++
 	f.sum += v
+	f.weighted += v * weight
+	f.weight += weight
 	f.min, f.max = min(f.min, v), max(f.max, v)
 }
 
@@ -115,5 +131,5 @@ func (f *fold) value(fn Fn) float64 {
 	case fn == Sum:
 		return f.sum
 	}
-	return f.sum / float64(f.n)
+	return f.weighted / f.weight
 }

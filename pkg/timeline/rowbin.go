@@ -54,7 +54,7 @@ func (r *Rows) newMember(d gpu.Device) member {
 		r.fieldAt[k] = at
 		r.fields = append(r.fields, field)
 	}
-	m := member{field: at, parent: -1}
+	m := member{field: at, parent: -1, weight: r.plan.weight(d)}
 	if r.plan.Counter {
 		m.counter = &counter{window: RateWindow(r.plan.Step, r.plan.Period).Milliseconds()}
 	}
@@ -133,7 +133,7 @@ func (r *Rows) row(bin *rowBin) Row {
 	folds := make([]fold, len(r.fields))
 	for i, m := range r.members {
 		if m.parent < 0 || math.IsNaN(values[m.parent]) {
-			folds[m.field].add(values[i])
+			folds[m.field].add(values[i], m.weight)
 		}
 	}
 	for i := range folds {

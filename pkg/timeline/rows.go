@@ -80,7 +80,8 @@ const maxAhead = 5 * time.Second
 type member struct {
 	node   *rowNode
 	field  int
-	parent int // the member that counts instead of this MIG instance, -1 when there is none
+	parent int     // the member that counts instead of this MIG instance, -1 when there is none
+	weight float64 // in averages
 
 	counter *counter // of a counter's reading
 

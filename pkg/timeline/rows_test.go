@@ -86,7 +86,7 @@ func TestRowsTakeTheLastTickOfABin(t *testing.T) {
 }
 
 func TestRowsDoNotWaitForASlowNodeBetweenItsTicks(t *testing.T) {
-	rows := NewRows(second(func(p *RowPlan) { p.Period, p.Aggregation = 3*time.Second, Aggregation{ByCluster, Sum} }))
+	rows := NewRows(second(func(p *RowPlan) { p.Period, p.Aggregation = 3*time.Second, Aggregation{By: ByCluster, Fn: Sum} }))
 	fast, slow := []gpu.Device{device("n1", "GPU-a")}, []gpu.Device{device("n2", "GPU-b")}
 	rows.Expect("n1", time.Second)
 	rows.Expect("n2", 3*time.Second)
@@ -158,7 +158,7 @@ func TestRowsAreWhatBuildGives(t *testing.T) {
 			Step:        []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}[rng.IntN(3)],
 			Period:      []time.Duration{250 * time.Millisecond, time.Second}[rng.IntN(2)],
 			Counter:     rng.IntN(2) == 0,
-			Aggregation: Aggregation{By(rng.IntN(4)), Fn(rng.IntN(4))},
+			Aggregation: Aggregation{By: By(rng.IntN(4)), Fn: Fn(rng.IntN(4)), Relative: rng.IntN(2) == 0},
 		}
 		nodes, ticks := randomTicks(rng, plan.Period)
 		streamed := stream(plan, nodes, ticks)
