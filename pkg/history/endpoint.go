@@ -64,7 +64,7 @@ func newEndpoint(spec Endpoint, o Options) (*endpoint, error) {
 	if transport == nil {
 		transport = http.DefaultTransport
 	}
-	client.Transport = limited{transport, o.MaxAnswerBytes}
+	client.Transport = limited{transport, o.MaxAnswerBytes, o.reading}
 	client.CheckRedirect = sameServer
 	prometheus, err := api.NewClient(api.Config{Address: u.String(), Client: &client})
 	if err != nil {
@@ -179,31 +179,4 @@ func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bo
 		req.Header["Idempotency-Key"] = nil
 	}
 	return e.client.Do(ctx, req)
-}
-
-// limited is a transport whose answers end with errLarge when they are larger than the limit.
-type limited struct {
-	http.RoundTripper
-	limit int64
-}
-
-func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := l.RoundTripper.RoundTrip(req)
-	if err == nil {
-		resp.Body = &limitedBody{resp.Body, l.limit}
-	}
-	return resp, err
-}
-
-type limitedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *limitedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errLarge
-	}
-	return n, err
 }

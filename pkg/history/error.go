@@ -72,9 +72,6 @@ func joined(errs []error) error {
 // errSlow is the cause of a context that ended because the endpoint's own time limit was over.
 var errSlow = errors.New("the endpoint's time limit is over")
 
-// errLarge ends an answer that is larger than the limit.
-var errLarge = errors.New("the answer is too large")
-
 // transportError explains why no whole answer came. ctx is the request's own context.
 func (e *endpoint) transportError(ctx context.Context, err error) *Error {
 	out := &Error{Endpoint: e.ID, Kind: KindUnreachable, cause: inner(err)}
@@ -96,6 +93,9 @@ func (e *endpoint) transportError(ctx context.Context, err error) *Error {
 	case errors.Is(err, errLarge):
 		out.Kind = KindBadQuery
 		out.Message = fmt.Sprintf("the answer is larger than %d MiB; narrow the time range or the scope, or raise the minimum step", e.maxAnswer>>20)
+	case errors.Is(err, errCrowded):
+		out.Kind = KindUnavailable
+		out.Message = "the answers that are being read are too large together; narrow the time range or the scope, or raise the minimum step"
 	case errors.As(err, &netError) && netError.Timeout():
 		out.Kind, out.Message = KindTimeout, e.slow()
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || isGzip(err):

@@ -113,6 +113,7 @@ func TestErrorsNameTheRemedy(t *testing.T) {
 		{status(404, "text/plain", "404 page not found"), KindNotPrometheus, 404, "there is no Prometheus API at this URL (404); check the endpoint's URL and its path"},
 		{status(404, "text/html", "<h1>Not here</h1>"), KindNotPrometheus, 404, "answered 404 Not Found with a web page instead of JSON; check the endpoint's URL"},
 		{status(405, "text/plain", ""), KindNotPrometheus, 405, "neither POST nor GET is allowed here (405)"},
+		{status(431, "text/plain", ""), KindBadQuery, 431, "the selection is too long for the server or a proxy (431)"},
 		{status(413, "text/plain", ""), KindBadQuery, 413, "the selection is too long for the server or a proxy (413)"},
 		{status(500, "application/json", `{"status":"error","errorType":"internal","error":"disk\nfull"}`), KindUnavailable, 500, "the server answered 500 Internal Server Error; try again later; it says: disk full"},
 		{status(200, "text/html", "<!doctype html><title>Sign in</title>"), KindUnauthorized, 200, "answered with a login page instead of JSON"},

@@ -21,8 +21,11 @@ import (
 // Defaults of Endpoint and Options.
 const (
 	DefaultTimeout        = 30 * time.Second
-	DefaultMaxAnswerBytes = 512 << 20
+	DefaultMaxAnswerBytes = 256 << 20
 )
+
+// answersAtOnce is how many answers of the largest size may be read at the same time.
+const answersAtOnce = 2
 
 const (
 	vocabularyTTL = time.Minute      // which series and labels a server has
@@ -39,7 +42,8 @@ type Options struct {
 	// forwarded for them. What one tenant's servers said is never shown to another. nil when all see the same.
 	Tenant func(context.Context) string
 
-	now func() time.Time
+	now     func() time.Time
+	reading *budget
 }
 
 // History asks the endpoints of a data source. It is safe for concurrent use and holds no goroutines.
@@ -53,6 +57,9 @@ type History struct {
 type Result struct {
 	Series  []gpu.Series
 	Notices []gpu.Notice
+	// Absent are devices in the scope that there is nothing of, though there is of others: see [AbsentNotice]. It is not
+	// known for ranges that ended long ago, and for scopes of owners.
+	Absent []gpu.Device
 	// Err is set when no endpoint answered; it is or wraps an *Error for each.
 	Err error
 	// Step is the distance of samples, 0 for an instant query.
@@ -67,6 +74,7 @@ func New(endpoints []Endpoint, c *catalog.Catalog, o Options) (*History, error) 
 	if o.MaxAnswerBytes <= 0 {
 		o.MaxAnswerBytes = DefaultMaxAnswerBytes
 	}
+	o.reading = &budget{size: answersAtOnce * o.MaxAnswerBytes}
 	if o.ScrapeInterval <= 0 {
 		o.ScrapeInterval = query.DefaultScrapeInterval
 	}

@@ -33,7 +33,7 @@ func (e *endpoint) statusError(resp *http.Response, body []byte) *Error {
 		out.Kind, out.Message = KindUnauthorized, "a proxy on the way asks for credentials (407); check the proxy settings of the Grafana server"
 	case code == http.StatusTooManyRequests:
 		out.Kind, out.Message = KindThrottled, "the server limits requests (429)"+wait(out.RetryAfter)
-	case code == http.StatusRequestURITooLong || code == http.StatusRequestEntityTooLarge:
+	case tooLong(code):
 		out.Kind = KindBadQuery
 		out.Message = fmt.Sprintf("the selection is too long for the server or a proxy (%d); select fewer values, or a regular expression like /gpu-.*/, and let the proxy pass POST", code)
 	case isHTML(resp, body):
@@ -62,6 +62,11 @@ func (e *endpoint) statusError(resp *http.Response, body []byte) *Error {
 		out.Message += "; it says: " + said
 	}
 	return out
+}
+
+// tooLong is whether the status means that the query itself is longer than the server or a proxy takes.
+func tooLong(code int) bool {
+	return code == http.StatusRequestURITooLong || code == http.StatusRequestEntityTooLarge || code == http.StatusRequestHeaderFieldsTooLarge
 }
 
 const checkPath = "check the endpoint's URL and its path (Mimir: …/prometheus, VictoriaMetrics cluster: …/select/0/prometheus)"
