@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/common/model"
 
@@ -17,6 +18,14 @@ import (
 
 // MaxValues bounds each list of a scope, so that no query makes a matcher that servers refuse.
 const MaxValues = 10_000
+
+// Bounds on the length of texts, in bytes. Whatever is longer is a mistake, and costs everyone who handles it: servers
+// parse expressions in quadratic time, and messages quote what is wrong.
+const (
+	maxText    = 1 << 10
+	maxPattern = 64 << 10 // of an expression, or a value of a scope, which may be a long regular expression
+	maxQuoted  = 160      // of a text in a message
+)
 
 // allValues is what Grafana puts in place of a variable whose choice is "All" when nothing resolves it.
 const allValues = "$__all"
@@ -51,7 +60,7 @@ func Parse(raw json.RawMessage, queryType string) (Query, error) {
 		AggregateBy: r.choice("aggregateBy", ByIdentity, groupings),
 		Source:      r.choice("source", SourceAuto, sources),
 		Live:        r.flag("live", true),
-		Expr:        r.text("expr"),
+		Expr:        r.bounded("expr", maxPattern),
 		Format:      r.choice("format", FormatTimeSeries, formats),
 		Instant:     r.flag("instant", false),
 		Legend:      r.text("legend"),
@@ -80,7 +89,7 @@ func (q Query) validated() (Query, error) {
 		}
 		q.Metric, q.Aggregation, q.AggregateBy, q.Source, q.Live = "", "", ByIdentity, SourceHistory, false
 	default:
-		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, q.Type, oneOf(types))
+		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, shorten(q.Type), oneOf(types))
 	}
 	var err error
 	q.Scope, err = q.Scope.Compile()
@@ -93,9 +102,9 @@ func (q Query) MetricIn(c *catalog.Catalog) (catalog.Metric, error) {
 	m, ok := c.Metric(q.Metric)
 	if !ok {
 		if near := c.Suggest(q.Metric); near != "" {
-			return catalog.Metric{}, fmt.Errorf(`field "metric": %q is not known; did you mean %q?`, q.Metric, near)
+			return catalog.Metric{}, fmt.Errorf(`field "metric": %q is not known; did you mean %q?`, shorten(q.Metric), near)
 		}
-		return catalog.Metric{}, fmt.Errorf(`field "metric": %q is not known; choose one from the query editor's list`, q.Metric)
+		return catalog.Metric{}, fmt.Errorf(`field "metric": %q is not known; choose one from the query editor's list`, shorten(q.Metric))
 	}
 	if q.AggregateBy != ByIdentity && q.Aggregation != "" && !m.Aggregates(q.Aggregation) {
 		return catalog.Metric{}, fmt.Errorf(`field "aggregation": %s of %s says nothing; use %s`,
@@ -166,9 +175,31 @@ func (r *reader) fail(name, format string, args ...any) {
 	}
 }
 
-func (r *reader) text(name string) (value string) {
+func (r *reader) text(name string) string { return r.bounded(name, maxText) }
+
+func (r *reader) bounded(name string, limit int) (value string) {
 	r.get(name, &value, "text")
+	r.checkText(name, value, limit)
 	return value
+}
+
+// checkText refuses texts that no name, label or expression can be. JSON's decoder has put U+FFFD for what is not Unicode,
+// and no server takes that.
+func (r *reader) checkText(name, value string, limit int) {
+	if len(value) > limit {
+		r.fail(name, "%q is %d bytes long; at most %d are accepted", shorten(value), len(value), limit)
+	}
+	if strings.ContainsRune(value, utf8.RuneError) {
+		r.fail(name, "%q holds characters that are not Unicode; remove them", shorten(value))
+	}
+}
+
+// shorten is the beginning of a text, for messages.
+func shorten(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
 
 func (r *reader) flag(name string, usual bool) bool {
@@ -180,7 +211,7 @@ func (r *reader) flag(name string, usual bool) bool {
 func (r *reader) choice(name, usual string, accepted []string) string {
 	value := firstOf(r.text(name), usual)
 	if value != usual && !slices.Contains(accepted, value) {
-		r.fail(name, "%q is not known; use %s", value, oneOf(accepted))
+		r.fail(name, "%q is not known; use %s", shorten(value), oneOf(accepted))
 	}
 	return value
 }
@@ -198,6 +229,7 @@ func (r *reader) list(name string) []string {
 		if value == allValues {
 			return nil
 		}
+		r.checkText(name, value, maxPattern)
 		if value != "" {
 			values = append(values, value)
 		}
@@ -213,7 +245,7 @@ func (r *reader) duration(name string) time.Duration {
 	}
 	d, err := ParseDuration(text)
 	if err != nil {
-		r.fail(name, "%q is not a duration; write it like %q or %q", text, "15s", "1m")
+		r.fail(name, "%q is not a duration; write it like %q or %q", shorten(text), "15s", "1m")
 	}
 	return d
 }
@@ -238,7 +270,7 @@ func misspelt(fields map[string]json.RawMessage) error {
 		}
 		for _, ours := range knownFields {
 			if strings.EqualFold(strings.TrimSuffix(name, "s"), strings.TrimSuffix(ours, "s")) {
-				return fmt.Errorf("field %q is not known; did you mean %q?", name, ours)
+				return fmt.Errorf("field %q is not known; did you mean %q?", shorten(name), ours)
 			}
 		}
 	}

@@ -101,6 +101,28 @@ func TestParseSaysWhatToChange(t *testing.T) {
 	}
 }
 
+// Ten megabytes in a field cost nothing, and no message repeats them.
+func TestParseRefusesWhatNobodyWrites(t *testing.T) {
+	long := strings.Repeat("a", 10_000_000)
+	for raw, want := range map[string]string{
+		`{"metric":"` + long + `"}`:                                `field "metric": "aaa`,
+		`{"metric":"x","legend":"` + long + `"}`:                   `field "legend": "aaa`,
+		`{"metric":"x","minStep":"` + long + `"}`:                  `field "minStep": "aaa`,
+		`{"metric":"x","source":"` + long + `"}`:                   `field "source": "aaa`,
+		`{"metric":"x","nodes":["` + long + `"]}`:                  `field "nodes": "aaa`,
+		`{"queryType":"promql","expr":"` + long + `"}`:             `field "expr": "aaa`,
+		`{"metric":"x","queryType":"` + long[:1000] + `"}`:         `field "queryType": "aaa`,
+		`{"metric":"x","nodes":["/(` + long[:50_000] + `/"]}`:      `field "nodes": "/(aaa`,
+		`{"metric":"x","nodes":["\ud800"]}`:                        `field "nodes": "` + "\ufffd" + `" holds characters that are not Unicode; remove them`,
+		`{"queryType":"promql","expr":"up{a=\"` + "\xff" + `\"}"}`: `holds characters that are not Unicode`,
+	} {
+		_, err := Parse(json.RawMessage(raw), "")
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 600 {
+			t.Errorf("%.60s: got %.200v, want %s", raw, err, want)
+		}
+	}
+}
+
 func TestMetricIn(t *testing.T) {
 	c, err := catalog.Load()
 	if err != nil {

@@ -1,8 +1,10 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -48,7 +50,7 @@ func (s Scope) Compile() (Scope, error) {
 	}
 	for _, mig := range s.MIGs {
 		if _, isRegex := pattern(mig); !isRegex && !strings.Contains(mig, "/") {
-			return Scope{}, fmt.Errorf(`field "migs": %q names no MIG instance; write "<GPU UUID>/<GPU instance id>", like "GPU-5e1f…/7"`, mig)
+			return Scope{}, fmt.Errorf(`field "migs": %q names no MIG instance; write "<GPU UUID>/<GPU instance id>", like "GPU-5e1f…/7"`, shorten(mig))
 		}
 	}
 	s.compiled = &m
@@ -118,15 +120,24 @@ func compile(values []string) (list, error) {
 		// Alone first: "a)|(b" would become valid, and unanchored, by the anchors around it.
 		_, err := regexp.Compile(text)
 		if err != nil {
-			return list{}, fmt.Errorf("%q is not a regular expression: %w", value, err)
+			return list{}, notRegex(value, err)
 		}
 		re, err := regexp.Compile("^(?s:" + text + ")$")
 		if err != nil {
-			return list{}, fmt.Errorf("%q is not a regular expression: %w", value, err)
+			return list{}, notRegex(value, err)
 		}
 		l.regexes = append(l.regexes, re)
 	}
 	return l, nil
+}
+
+// notRegex quotes no more of a long expression than people read, and of the parser's words what is wrong but not again where.
+func notRegex(value string, err error) error {
+	var syntaxError *syntax.Error
+	if errors.As(err, &syntaxError) {
+		err = &syntax.Error{Code: syntaxError.Code, Expr: shorten(syntaxError.Expr)}
+	}
+	return fmt.Errorf("%q is not a regular expression: %w", shorten(value), err)
 }
 
 // pattern is the text between the slashes of "/text/".
