@@ -159,6 +159,10 @@ func TestNotANumberIsAGap(t *testing.T) {
 	if len(notices) != 1 || !strings.Contains(notices[0].Text, `1 of 2 series hold no number`) || !strings.Contains(notices[0].Text, `x{gpu="1"}`) {
 		t.Errorf("notices %v", notices)
 	}
+	nameless := frames.Silent([]gpu.Series{{Times: []int64{0}, Values: []float64{math.NaN()}}}, frames.Naming{})
+	if want := "1 of 1 series hold no number in this range (NaN or infinite): one without labels."; len(nameless) != 1 || nameless[0].Text != want {
+		t.Errorf("got %v, want %s", nameless, want)
+	}
 	golden(t, "nan_inf", frames.Multi(all, frames.Options{Metric: "x", Naming: naming, Step: 30 * time.Second, Notices: notices})...)
 	golden(t, "nan_inf_table", frames.Latest(all, frames.Options{Metric: "x", Naming: naming}))
 }

@@ -65,7 +65,11 @@ func Silent(series []gpu.Series, naming Naming) []gpu.Notice {
 	var names []string
 	for _, s := range series {
 		if len(s.Values) > 0 && !slices.ContainsFunc(s.Values, finite) {
-			names = append(names, naming.display(s))
+			name := naming.display(s)
+			if name == "" {
+				name = "one without labels"
+			}
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {

@@ -1,9 +1,11 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +71,19 @@ func TestTooManyLinesDoNotStream(t *testing.T) {
 		t.Fatal(err, len(got[0].Fields))
 	}
 	channelOf(t, got[0])
+
+	names, err := json.Marshal(slices.Repeat([]string{"n001", "a-node-that-does-not-exist"}, 2000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2000 { // distinct, as the canonical form leaves repetitions out
+		names = bytes.Replace(names, []byte("exist\""), fmt.Appendf(nil, "exist%d\"", i), 1)
+	}
+	q.JSON = json.RawMessage(metricQuery(`"nodes":` + string(names)))
+	got, err = d.answer(t.Context(), q, false)
+	if err != nil || !strings.Contains(noticeTexts(got), "Not streaming: the query names too much for a live channel") {
+		t.Errorf("%v, notices %q", err, noticeTexts(got))
+	}
 }
 
 func BenchmarkMetric(b *testing.B) {

@@ -102,6 +102,9 @@ func (d *Datasource) streaming(a answer) data.Frames {
 	raw, path, err := c.encode()
 	if err != nil || len(raw) > maxChannelBytes {
 		text := fmt.Sprintf("Not streaming: %d lines are too many for a live channel. Narrow the query, or aggregate it; until then a refresh shows what is new.", len(fields))
+		if len(c.Query) > maxChannelBytes/2 {
+			text = "Not streaming: the query names too much for a live channel. Select by a regular expression like /gpu-.*/, or leave the list empty for all; until then a refresh shows what is new."
+		}
 		if err != nil {
 			text = "Not streaming: " + err.Error()
 		}
