@@ -105,10 +105,16 @@ func (c *Catalog) SeriesDialect(series string) (Dialect, bool) {
 	return "", false
 }
 
+// longestName is more than any canonical name is long.
+const longestName = 64
+
 // Suggest is the canonical name closest to a misspelt one, "" when none is close.
 func (c *Catalog) Suggest(name string) string {
 	if sources := c.Lookup(name); len(sources) > 0 {
 		return sources[0].Metric
+	}
+	if len(name) > 2*longestName {
+		return "" // and no time is spent on it: the distance takes that of both lengths multiplied
 	}
 	name = strings.ToLower(name)
 	best, distance := "", len(name)/2

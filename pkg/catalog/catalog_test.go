@@ -103,7 +103,8 @@ func TestSuggest(t *testing.T) {
 		"gpu_temp_celsius":      "gpu_temperature_celsius",
 		"DCGM_FI_DEV_FB_USED":   "gpu_memory_used_bytes",
 		"zzz":                   "",
-		"":                      "",
+		strings.Repeat("gpu_power_watts", 1_000_000): "",
+		"": "",
 	} {
 		if got := c.Suggest(name); got != want {
 			t.Errorf("Suggest(%q) = %q, want %q", name, got, want)
