@@ -16,12 +16,16 @@ type Catalog struct {
 	labels    labelRules
 	useless   *regexp.Regexp
 	exporters *regexp.Regexp
+
+	exporterContainers, exporterJobs *regexp.Regexp
+
 	sentinels []interval
 	percent   Conversion
 	filters   []Filter
 	identity  []string
 	presence  []string
 	owners    []Dialect
+	migModes  []string
 }
 
 // Filter names the labels by which series of one dialect are selected in PromQL.
@@ -76,6 +80,10 @@ func (c *Catalog) Info() []Info { return c.info }
 // Presence lists the metrics that show which devices an exporter without info series knows. The slice is shared and must
 // not be changed.
 func (c *Catalog) Presence() []string { return c.presence }
+
+// MIGModes lists the series that are 1 for GPUs that are split into MIG instances. The slice is shared and must not be
+// changed.
+func (c *Catalog) MIGModes() []string { return c.migModes }
 
 // Dialects lists all dialects, the most preferred first.
 func (c *Catalog) Dialects() []Dialect {

@@ -70,6 +70,10 @@ func (c *Catalog) Resolve(labels Labels) (Identified, bool) {
 		id.Device.MIGEnabled = true
 	}
 	id.Device.Node, id.NodeLabel, id.Useless = c.node(labels)
+	if uuid == nilUUID {
+		// It is the same on every node, so it names a GPU only together with one.
+		id.Device.UUID += NodeMark + id.Device.Node
+	}
 	id.Owner = c.owner(labels)
 	return id, true
 }
@@ -95,15 +99,24 @@ func (c *Catalog) node(labels Labels) (name, label, useless string) {
 	return lastName, lastLabel, useless
 }
 
+// Node is the name of the node that labels of any series tell, "" when they tell none.
+func (c *Catalog) Node(labels Labels) string {
+	name, _, _ := c.node(labels)
+	return name
+}
+
+// IsExporterJob reports whether a scrape job is, by its name, one of exporters of GPU metrics.
+func (c *Catalog) IsExporterJob(job string) bool { return c.exporterJobs.MatchString(job) }
+
 // owner is the workload of the first family of labels that names a pod which is not an exporter.
 func (c *Catalog) owner(labels Labels) Owner {
 	owner := Owner{Job: first(labels, c.labels.Job)}
 	for _, family := range c.labels.Owner {
-		pod := labels.Get(family.Pod)
-		if pod == "" || c.exporters.MatchString(pod) {
+		pod, container := known(labels.Get(family.Pod)), labels.Get(family.Container)
+		if pod == "" || c.exporters.MatchString(pod) || c.exporterContainers.MatchString(container) {
 			continue
 		}
-		owner.Pod, owner.Namespace, owner.Container = pod, labels.Get(family.Namespace), labels.Get(family.Container)
+		owner.Pod, owner.Namespace, owner.Container = pod, labels.Get(family.Namespace), container
 		return owner
 	}
 	return owner
@@ -161,6 +174,12 @@ func first(labels Labels, names []string) string {
 	}
 	return ""
 }
+
+// nilUUID is what some virtual machines, and people who hide their data, have in place of a UUID.
+const nilUUID = "GPU-00000000-0000-0000-0000-000000000000"
+
+// NodeMark stands between a UUID that is not unique and the node it is on.
+const NodeMark = "@"
 
 // canonicalUUID gives a GPU's UUID the prefix that NVML writes and nvidia_gpu_exporter strips. The UUID of a MIG device
 // is not its parent's, so it names no GPU.

@@ -40,6 +40,10 @@ type metricRow struct {
 	SumOver       string   `yaml:"sum_over"`
 	SumOf         []string `yaml:"sum_of"`
 	MIGSubstitute string   `yaml:"mig_substitute"`
+	NoMIG         bool     `yaml:"no_mig"`
+	Latched       bool     `yaml:"latched"`
+	Witness       string   `yaml:"witness"`
+	Pulse         string   `yaml:"pulse"`
 	Scale         struct {
 		Multiplier uint64 `yaml:"multiplier"`
 		Divisor    uint64 `yaml:"divisor"`
@@ -81,11 +85,14 @@ type dialectFile struct {
 	Labels       labelRules `yaml:"labels"`
 	UselessHosts []string   `yaml:"useless_hosts"`
 	ExporterPods []string   `yaml:"exporter_pods"`
+	ExporterJobs []string   `yaml:"exporter_jobs"`
+	ExporterRuns []string   `yaml:"exporter_containers"`
 	Sentinels    []interval `yaml:"sentinels"`
 	Filters      []Filter   `yaml:"filters"`
 	Identity     []string   `yaml:"identity"`
 	Presence     []string   `yaml:"presence"`
 	Owners       []Dialect  `yaml:"owners"`
+	MIGModes     []string   `yaml:"mig_modes"`
 	Conversions  map[string]struct {
 		Multiplier float64  `yaml:"multiplier"`
 		Divisor    float64  `yaml:"divisor"`
@@ -108,6 +115,7 @@ func load(metrics, dialects []byte) (*Catalog, error) {
 		byName: make(map[string]int, len(rows.Metrics)), bySeries: map[string][]Source{}, rank: map[Dialect]int{},
 		info: rules.Info, labels: rules.Labels, sentinels: rules.Sentinels,
 		filters: rules.Filters, identity: rules.Identity, presence: rules.Presence, owners: rules.Owners,
+		migModes: rules.MIGModes,
 	}
 	if len(c.filters) == 0 || c.filters[len(c.filters)-1].Mark != "" {
 		return nil, errors.New("read dialects.yaml: filters: the last one must be for all other series, with an empty mark")
@@ -121,6 +129,12 @@ func load(metrics, dialects []byte) (*Catalog, error) {
 	}
 	if c.exporters, err = anyOf(rules.ExporterPods); err != nil {
 		return nil, fmt.Errorf("read dialects.yaml: exporter_pods: %w", err)
+	}
+	if c.exporterContainers, err = anyOf(rules.ExporterRuns); err != nil {
+		return nil, fmt.Errorf("read dialects.yaml: exporter_containers: %w", err)
+	}
+	if c.exporterJobs, err = anyOf(rules.ExporterJobs); err != nil {
+		return nil, fmt.Errorf("read dialects.yaml: exporter_jobs: %w", err)
 	}
 	percent := rules.Conversions["percent"]
 	c.percent = Conversion{Unit: "percent", Multiplier: percent.Multiplier, Divisor: percent.Divisor}
@@ -150,7 +164,7 @@ func (c *Catalog) add(row metricRow, rules dialectFile) error {
 		Name: row.Name, Unit: row.Unit, Kind: row.Kind, Family: row.Family, Help: row.Help, Caveat: row.Caveat,
 		NvidiaSMI: row.NvidiaSMI, Aggregations: row.Aggregations, Multiplier: row.Scale.Multiplier, Divisor: row.Scale.Divisor,
 		PerInstance: row.Instance, Agent: row.Agent == nil || *row.Agent, Max: row.Max, Signed: row.Signed, SumOver: row.SumOver,
-		SumOf: row.SumOf, MIGSubstitute: row.MIGSubstitute,
+		SumOf: row.SumOf, MIGSubstitute: row.MIGSubstitute, NoMIG: row.NoMIG, Latched: row.Latched, Witness: row.Witness, Pulse: row.Pulse,
 	}
 	if m.Agent {
 		m.Sources = append(m.Sources, Source{
@@ -239,6 +253,11 @@ func (c *Catalog) checkMetric(m Metric) error {
 		other, ok := c.Metric(name)
 		if !ok || other.Unit != m.Unit || other.Kind != m.Kind {
 			return fmt.Errorf("%s is not a %s in %s", name, m.Kind, m.Unit)
+		}
+	}
+	for _, name := range []string{m.Witness, m.Pulse} {
+		if _, ok := c.Metric(name); name != "" && !ok {
+			return fmt.Errorf("witness or pulse %s is not known", name)
 		}
 	}
 	return nil

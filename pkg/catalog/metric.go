@@ -50,6 +50,15 @@ type Metric struct {
 	SumOf []string
 	// MIGSubstitute is what stands in for it on MIG instances, where NVIDIA does not report it; "" for nothing.
 	MIGSubstitute string
+	// NoMIG metrics are reported neither for MIG-enabled GPUs nor, but for MIGSubstitute, for their instances.
+	NoMIG bool
+	// Latched metrics keep the last thing that happened, so they do not show when it happens again.
+	Latched bool
+	// Witness is a metric that cannot be high while this one is 0; "" for none.
+	Witness string
+	// Pulse is a metric that never stays the same for long on a GPU that is looked at; when it and a busy value of this
+	// metric stand still, the exporter repeats old values. "" for none.
+	Pulse string
 
 	// Sources are all series that hold it, the most preferred first.
 	Sources []Source

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -39,3 +40,8 @@ func computeSlices(profile string) int {
 	}
 	return 1
 }
+
+// IsVirtual reports whether the device is, by its model's name, a vGPU: "GRID A100X-20C", "NVIDIA L40S-48Q".
+func (d Device) IsVirtual() bool { return virtual.MatchString(d.Model) }
+
+var virtual = regexp.MustCompile(`(?i)^(NVIDIA[ -])?GRID[ -]|-\d+(-\d+)?[ABCQ]$`)

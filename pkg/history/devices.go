@@ -19,11 +19,14 @@ const (
 	// tag is a label that our own expressions add to say which series or dialect a sample comes from, where the
 	// function around it drops the name.
 	tag = "warpwatch_source"
+	// migTag is the tag of series that are 1 for GPUs in MIG mode.
+	migTag = "mig"
 )
 
 // inventory is the devices of one server.
 type inventory struct {
 	roster  roster
+	down    downTargets
 	useless map[string]string // host labels' values that name no node, and the label used in their place
 }
 
@@ -94,12 +97,21 @@ func (h *History) inventory(ctx context.Context, e *endpoint) (*inventory, error
 		if err != nil {
 			return nil, err
 		}
+		var modes []deviceKey // in MIG mode
 		for _, s := range a.Series {
+			if s.Labels.Get(tag) == downTag {
+				inv.down = append(inv.down, h.downTarget(e.Cluster, s.Labels))
+				continue
+			}
 			id, ok := h.catalog.Resolve(s.Labels)
 			if !ok {
 				continue
 			}
 			id.Device.Cluster = e.Cluster
+			if s.Labels.Get(tag) == migTag {
+				modes = append(modes, keyOf(id.Device).parent())
+				continue
+			}
 			inv.roster.add(id, h.catalog.Rank(catalog.Dialect(s.Labels.Get(tag))))
 			if id.Useless != "" {
 				instead := id.NodeLabel
@@ -107,6 +119,11 @@ func (h *History) inventory(ctx context.Context, e *endpoint) (*inventory, error
 					instead = ""
 				}
 				inv.useless[id.Useless] = instead
+			}
+		}
+		for _, key := range modes {
+			if known, ok := inv.roster[key]; ok {
+				known.device.MIGEnabled = true
 			}
 		}
 		return inv, nil
@@ -124,6 +141,14 @@ func (h *History) inventoryExpr(words vocabulary) string {
 		}
 		parts = append(parts, fmt.Sprintf(`label_replace(group by (%s) (%s),%s,%s,"","")`,
 			labels, selectNames(names), query.Quote(tag), query.Quote(string(dialect))))
+	}
+	for _, mode := range h.catalog.MIGModes() {
+		if words.series[mode] {
+			parts = append(parts, fmt.Sprintf(`label_replace(%s == 1,%s,%s,"","")`, selectNames([]string{mode}), query.Quote(tag), query.Quote(migTag)))
+		}
+	}
+	if len(parts) > 0 {
+		parts = append(parts, fmt.Sprintf(`label_replace({__name__="up"} == 0,%s,%s,"","")`, query.Quote(tag), query.Quote(downTag)))
 	}
 	return strings.Join(parts, " or ")
 }

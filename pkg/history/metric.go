@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -20,16 +21,42 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 		result.Step = 0
 	}
 	endpoints, notices := h.inScope(q.Scope)
-	outcomes := fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (collected, error) {
-		return h.collect(ctx, e, q, m, w)
-	})
-	good, failed, err := split(outcomes)
+	all, asked, failed, err := h.collectAll(ctx, endpoints, q, m, w, "")
 	result.Notices, result.Err = append(notices, failed...), err
-	if len(good) == 0 {
+	if err != nil || len(endpoints) == 0 {
 		return result
 	}
-	all := collected{roster: roster{}, tallies: tallies{}}
-	asked := make([]string, len(outcomes))
+	result.Executed = executed(asked, endpoints)
+	r := reduced(all, q, m, w)
+	doubts := h.doubt(ctx, endpoints, q, r, w)
+	result.Series = r.series()
+	if all.found && !q.Scope.ByOwner() && h.options.now().Sub(w.To) < absentAge {
+		result.Absent = r.absent()
+	}
+	result.Notices = append(result.Notices, all.notices...)
+	result.Notices = append(result.Notices, all.down.notices(q.Scope, all)...)
+	result.Notices = append(result.Notices, r.notices(all)...)
+	result.Notices = append(result.Notices, doubts...)
+	if len(q.Scope.Pods) > 0 {
+		result.Notices = append(result.Notices, h.sharing(ctx, endpoints, r)...)
+	}
+	return result
+}
+
+// absentAge is how long ago a range may have ended to be compared with the devices there are now.
+const absentAge = 10 * time.Minute
+
+// collectAll asks all servers. filter is what PromQL puts behind the expression, like " > 0". The error is set when none
+// answered.
+func (h *History) collectAll(ctx context.Context, endpoints []*endpoint, q query.Query, m catalog.Metric, w query.Window, filter string) (
+	all collected, asked []string, failed []gpu.Notice, err error,
+) {
+	outcomes := fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (collected, error) {
+		return h.collect(ctx, e, q, m, w, filter)
+	})
+	good, failed, err := split(outcomes)
+	all = collected{roster: roster{}, tallies: tallies{}}
+	asked = make([]string, len(outcomes))
 	for i, o := range outcomes {
 		if o.value.asked != "" {
 			asked[i] = describe(o.value.asked, q.Instant, w)
@@ -39,15 +66,20 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 		all.merge(o.value)
 	}
 	all.roster.complete()
-	result.Executed = executed(asked, endpoints)
+	return all, asked, failed, err
+}
+
+// reduced makes one line of all that was collected of each device in the scope.
+func reduced(all collected, q query.Query, m catalog.Metric, w query.Window) *reduction {
+	candidates := all.candidates
+	if m.Latched {
+		candidates = newestFirst(candidates)
+	}
 	r := newReduction(m, q.Scope, all.roster, gridOf(q.Instant, w))
-	for _, c := range all.candidates {
+	for _, c := range candidates {
 		r.add(c)
 	}
-	result.Series = r.series()
-	result.Notices = append(result.Notices, all.notices...)
-	result.Notices = append(result.Notices, r.notices(all)...)
-	return result
+	return r
 }
 
 // collected is what one server, or all together, have of a metric.
@@ -60,6 +92,7 @@ type collected struct {
 	nameless   int  // series that name no GPU
 	tallies    tallies
 	ownerless  bool // series were left out because their dialect does not name owners
+	down       downTargets
 }
 
 func (c *collected) merge(other collected) {
@@ -72,19 +105,21 @@ func (c *collected) merge(other collected) {
 		c.tallies.of(key).add(*t)
 	}
 	c.ownerless = c.ownerless || other.ownerless
+	c.down = append(c.down, other.down...)
 }
 
 // candidate is one series that may be part of the answer, converted to canonical units.
 type candidate struct {
 	key    deviceKey
 	want   want
+	from   target
 	extra  string // value of the metric's SumOver label
 	times  []int64
 	values []float64 // NaN where there was nothing or nothing plausible
 }
 
 // collect asks one server.
-func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m catalog.Metric, w query.Window) (collected, error) {
+func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m catalog.Metric, w query.Window, filter string) (collected, error) {
 	c := collected{roster: roster{}, tallies: tallies{}}
 	words, err := h.words(ctx, e)
 	if err != nil {
@@ -97,6 +132,7 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 	c.found = true
 	if inv, err := h.inventory(ctx, e); err == nil {
 		c.roster.take(inv.roster)
+		c.down = inv.down
 	} else {
 		if ctx.Err() != nil {
 			return c, err
@@ -104,6 +140,9 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 		c.notices = append(c.notices, gpu.Notice{Severity: gpu.Info, Text: "Names and models of GPUs may be missing: " + err.Error() + "."})
 	}
 	c.asked = p.expr(h.pushDown(q.Scope, words, h.known(ctx, e.Cluster)), w)
+	if filter != "" {
+		c.asked = "(" + c.asked + ")" + filter
+	}
 	a, err := e.evaluate(ctx, c.asked, q.Instant, w)
 	if err != nil {
 		return c, err
@@ -150,7 +189,7 @@ func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan,
 	if !p.metric.PerInstance && want.role != substitute {
 		key = key.parent()
 	}
-	next := candidate{key: key, want: want, times: s.Times}
+	next := candidate{key: key, want: want, from: targetOf(s.Labels, ""), times: s.Times}
 	if p.metric.SumOver != "" {
 		next.extra = s.Labels.Get(p.metric.SumOver)
 	}
@@ -181,7 +220,7 @@ func (r *reduction) notices(all collected) []gpu.Notice {
 	name := r.metric.Name
 	switch {
 	case !all.found:
-		say(gpu.Info, "No exporter reports %s: none of its series (%s) exists in Prometheus.", name, sourceNames(r.metric))
+		say(gpu.Info, "No exporter reports %s: none of its series (%s) exists in Prometheus.%s", name, sourceNames(r.metric), r.reason())
 	case all.nameless > 0 && len(all.candidates) == 0:
 		say(gpu.Warning, "%s of %s carry no GPU UUID (label %s), so they cannot be shown.", plural(all.nameless, "series", "series"), name, "gpu_uuid, UUID or uuid")
 	case all.nameless > 0:
@@ -192,11 +231,17 @@ func (r *reduction) notices(all collected) []gpu.Notice {
 	}
 	if r.substituted > 0 {
 		say(gpu.Info, "NVIDIA reports no %s for MIG instances; theirs is %s.", name, r.metric.MIGSubstitute)
+	} else if n := r.split(); n > 0 && all.found {
+		say(gpu.Info, "NVIDIA reports no %s for GPUs that are split into MIG instances; %s in the selection.", name, plural(n, "is one", "are such"))
+	}
+	if len(r.lines) == 0 && len(r.scope.MIGs) > 0 && !r.metric.PerInstance && r.metric.MIGSubstitute == "" && all.found {
+		say(gpu.Info, "%s is a figure of the whole GPU, which a MIG instance has no part of: select the GPU.", name)
 	}
 	if r.summed > 0 {
 		say(gpu.Info, "%s is not reported for %s and computed as %s.", name, plural(r.summed, "GPU", "GPUs"), strings.Join(r.metric.SumOf, " + "))
 	}
 	notices = append(notices, all.tallies.notices(name, r.has)...)
+	notices = append(notices, r.latched...)
 	if r.blank > 0 {
 		say(gpu.Info, "%s without a single value of %s in this range.", plural(r.blank, "device is", "devices are"), name)
 	}

@@ -139,6 +139,7 @@ func (h *History) pushDown(s query.Scope, words vocabulary, known []roster) []st
 	if uuids, ok := s.ExactGPUs(); ok {
 		quoted := make([]string, len(uuids))
 		for i, uuid := range uuids {
+			uuid, _, _ = strings.Cut(uuid, catalog.NodeMark)
 			quoted[i] = regexp.QuoteMeta(strings.TrimPrefix(uuid, "GPU-"))
 		}
 		return matchersFor(words, h.catalog.UUIDLabels(), "(?:GPU-)?(?:"+strings.Join(quoted, "|")+")")

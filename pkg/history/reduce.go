@@ -128,10 +128,12 @@ type reduction struct {
 
 	substituted, summed, ended, blank int
 	lastEnd                           time.Time
+	latched                           []gpu.Notice
+	computed                          map[deviceKey][]float64 // values of lines, once they were asked for
 }
 
 func newReduction(m catalog.Metric, s query.Scope, known roster, g grid) *reduction {
-	return &reduction{metric: m, scope: s, roster: known, grid: g, lines: map[deviceKey]*line{}}
+	return &reduction{metric: m, scope: s, roster: known, grid: g, lines: map[deviceKey]*line{}, computed: map[deviceKey][]float64{}}
 }
 
 // device is what is known of a key; its node is the one all exporters are called by.
@@ -167,7 +169,7 @@ func (r *reduction) add(c candidate) {
 func (r *reduction) series() []gpu.Series {
 	list := make([]gpu.Series, 0, len(r.lines))
 	for _, key := range r.order {
-		values := r.values(r.lines[key])
+		values := r.valuesOf(key)
 		times := r.grid.times
 		from, to := extent(values)
 		if from == to {
@@ -183,7 +185,20 @@ func (r *reduction) series() []gpu.Series {
 		list = append(list, gpu.Series{Device: r.device(key), Times: times[from:to:to], Values: values[from:to:to]})
 	}
 	slices.SortFunc(list, func(a, b gpu.Series) int { return compareDevices(a.Device, b.Device) })
+	if r.metric.Latched {
+		r.latched = latchedNotices(r.metric.Name, list, r.grid)
+	}
 	return list
+}
+
+// valuesOf are a line's values on the grid. They may be changed until series are made of them.
+func (r *reduction) valuesOf(key deviceKey) []float64 {
+	values, ok := r.computed[key]
+	if !ok {
+		values = r.values(r.lines[key])
+		r.computed[key] = values
+	}
+	return values
 }
 
 // endedAfter is how long a series may be behind before it counts as ended. Some servers hold back the newest samples.

@@ -100,15 +100,15 @@ func (q subquery) eval(s *Store, t int64) ([]sample, error) {
 	return slices.Collect(maps.Values(best)), nil
 }
 
-// atMost is expr <= limit.
-type atMost struct {
-	of    node
-	limit float64
+// compare is expr <= number and the like: the samples that keep accepts.
+type compare struct {
+	of   node
+	keep func(float64) bool
 }
 
-func (a atMost) eval(s *Store, t int64) ([]sample, error) {
-	samples, err := a.of.eval(s, t)
-	return slices.DeleteFunc(samples, func(one sample) bool { return !(one.value <= a.limit) }), err
+func (c compare) eval(s *Store, t int64) ([]sample, error) {
+	samples, err := c.of.eval(s, t)
+	return slices.DeleteFunc(samples, func(one sample) bool { return !c.keep(one.value) }), err
 }
 
 // or is a or b: of b what has no labels, but for the name, in common with anything of a.

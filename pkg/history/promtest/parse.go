@@ -70,7 +70,14 @@ func (p *parser) expr() node {
 		case p.accept("or "):
 			left = or{left, p.term()}
 		case p.accept("<="):
-			left = atMost{left, p.number()}
+			limit := p.number()
+			left = compare{left, func(v float64) bool { return v <= limit }}
+		case p.accept("=="):
+			value := p.number()
+			left = compare{left, func(v float64) bool { return v == value }}
+		case p.accept(">"):
+			limit := p.number()
+			left = compare{left, func(v float64) bool { return v > limit }}
 		default:
 			return left
 		}
