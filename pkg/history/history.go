@@ -57,8 +57,8 @@ type History struct {
 type Result struct {
 	Series  []gpu.Series
 	Notices []gpu.Notice
-	// Absent are devices in the scope that there is nothing of, though there is of others: see [AbsentNotice]. It is not
-	// known for ranges that ended long ago, and for scopes of owners.
+	// Absent are devices that are in the scope now and that there is nothing of, though there is of others: see
+	// [AbsentNotice]. They are not known for scopes of owners.
 	Absent []gpu.Device
 	// Err is set when no endpoint answered; it is or wraps an *Error for each.
 	Err error

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -30,7 +29,7 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 	r := reduced(all, q, m, w)
 	doubts := h.doubt(ctx, endpoints, q, r, w)
 	result.Series = r.series()
-	if all.found && !q.Scope.ByOwner() && h.options.now().Sub(w.To) < absentAge {
+	if all.found && !q.Scope.ByOwner() {
 		result.Absent = r.absent()
 	}
 	result.Notices = append(result.Notices, all.notices...)
@@ -42,9 +41,6 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 	}
 	return result
 }
-
-// absentAge is how long ago a range may have ended to be compared with the devices there are now.
-const absentAge = 10 * time.Minute
 
 // collectAll asks all servers. filter is what PromQL puts behind the expression, like " > 0". The error is set when none
 // answered.
@@ -125,11 +121,6 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 	if err != nil {
 		return c, err
 	}
-	p := h.plan(words, m)
-	if len(p.names) == 0 {
-		return c, nil
-	}
-	c.found = true
 	if inv, err := h.inventory(ctx, e); err == nil {
 		c.roster.take(inv.roster)
 		c.down = inv.down
@@ -139,6 +130,11 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 		}
 		c.notices = append(c.notices, gpu.Notice{Severity: gpu.Info, Text: "Names and models of GPUs may be missing: " + err.Error() + "."})
 	}
+	p := h.plan(words, m)
+	if len(p.names) == 0 {
+		return c, nil
+	}
+	c.found = true
 	c.asked = p.expr(h.pushDown(q.Scope, words, h.known(ctx, e.Cluster)), w)
 	if filter != "" {
 		c.asked = "(" + c.asked + ")" + filter

@@ -2,8 +2,12 @@ package plugin
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/history"
 	"github.com/warpwatch/warpwatch/pkg/timeline"
 )
 
@@ -27,6 +31,21 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// absentAge is how long ago a range may have ended to be compared with the devices there are now.
+const absentAge = 10 * time.Minute
+
+// absentNotice tells which devices neither side has anything of.
+func absentNotice(m catalog.Metric, absent []gpu.Device, s seam) (gpu.Notice, bool) {
+	present := map[board]bool{}
+	for _, side := range [][]gpu.Series{s.history, s.live, s.rest} {
+		for _, series := range side {
+			present[boardOf(series.Device)] = true
+		}
+	}
+	absent = slices.DeleteFunc(slices.Clone(absent), func(d gpu.Device) bool { return present[boardOf(d)] })
+	return history.AbsentNotice(m.Name, absent, len(present))
 }
 
 // averageNotices say over how many devices averages are, because exporters may leave some out, and how those of MIG

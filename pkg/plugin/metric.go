@@ -65,6 +65,9 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	}
 	sewn := sew(got.history.Series, plan.Live(got.live.Series), aggregation.By, plan.Step)
 	notices = append(notices, sewn.notices()...)
+	if n, ok := absentNotice(m, got.history.Absent, sewn); ok && r.now.Sub(r.window.To) < absentAge {
+		notices = append(notices, n)
+	}
 	notices = append(notices, averageNotices(aggregation, sewn.history, sewn.live, sewn.rest)...)
 	a := answer{
 		request: r, plan: plan, continues: reach.continues,
