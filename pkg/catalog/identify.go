@@ -88,7 +88,7 @@ func (c *Catalog) node(labels Labels) (name, label, useless string) {
 		}
 		switch {
 		case value == "":
-		case c.useless.MatchString(value) || c.exporters.MatchString(value):
+		case c.useless.MatchString(value) || c.exporters.MatchString(value) || candidate != "instance" && c.isPod(labels, value):
 			if useless == "" {
 				useless, lastName, lastLabel = value, value, candidate
 			}
@@ -108,12 +108,33 @@ func (c *Catalog) Node(labels Labels) string {
 // IsExporterJob reports whether a scrape job is, by its name, one of exporters of GPU metrics.
 func (c *Catalog) IsExporterJob(job string) bool { return c.exporterJobs.MatchString(job) }
 
+// isPod reports whether a host's name is that of the pod the series are scraped from: without NODE_NAME in its environment
+// an exporter takes its own for the host's.
+func (c *Catalog) isPod(labels Labels, host string) bool {
+	for _, family := range c.labels.Owner {
+		if labels.Get(family.Pod) == host {
+			return true
+		}
+	}
+	return false
+}
+
+// isHost reports whether a pod is what the series call their host.
+func (c *Catalog) isHost(labels Labels, pod string) bool {
+	for _, name := range c.labels.Node {
+		if labels.Get(name) == pod {
+			return true
+		}
+	}
+	return false
+}
+
 // owner is the workload of the first family of labels that names a pod which is not an exporter.
 func (c *Catalog) owner(labels Labels) Owner {
 	owner := Owner{Job: first(labels, c.labels.Job)}
 	for _, family := range c.labels.Owner {
 		pod, container := known(labels.Get(family.Pod)), labels.Get(family.Container)
-		if pod == "" || c.exporters.MatchString(pod) || c.exporterContainers.MatchString(container) {
+		if pod == "" || c.exporters.MatchString(pod) || c.exporterContainers.MatchString(container) || c.isHost(labels, pod) {
 			continue
 		}
 		owner.Pod, owner.Namespace, owner.Container = pod, labels.Get(family.Namespace), container

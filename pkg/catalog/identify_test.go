@@ -104,6 +104,8 @@ func TestNode(t *testing.T) {
 	}{
 		{LabelMap{"Hostname": "localhost"}, "localhost"}, // better than none
 		{LabelMap{"Hostname": "3f2a9b1c77de", "instance": "gpu-07:9400"}, "gpu-07"},
+		{LabelMap{"Hostname": "gpu-mon-7h2qk", "pod": "gpu-mon-7h2qk", "namespace": "monitoring", "instance": "10.9.3.4:9400"}, "10.9.3.4"},
+		{LabelMap{"hostname": "gpu-mon-7h2qk", "pod": "gpu-mon-7h2qk", "node": "gpu-09", "exported_pod": "train-0"}, "gpu-09"},
 		{LabelMap{"instance": "[fd00::7]:9400"}, "fd00::7"},
 		{LabelMap{"instance": "fd00::7"}, "fd00::7"},
 		{LabelMap{"Hostname": "LOCALHOST.localdomain", "k8s.node.name": "gpu-08"}, "gpu-08"},
@@ -129,6 +131,17 @@ func TestOwnerIsTheWorkload(t *testing.T) {
 			if _, got, ok := c.Identify(labels); !ok || got != want[i] {
 				t.Errorf("%s %d: got %+v, want %+v", file, i, got, want[i])
 			}
+		}
+	}
+	for _, exporter := range []LabelMap{
+		{"pod": "gpu-mon-7h2qk", "namespace": "gpu-mon", "container": "nvidia-dcgm-exporter", "Hostname": "n1"},
+		{"pod": "metrics-x1", "namespace": "gpu-mon", "container": "exporter", "Hostname": "n1"},
+		{"pod": "metrics-x1", "namespace": "gpu-mon", "container": "main", "Hostname": "metrics-x1"},
+		{"pod": "N/A", "namespace": "N/A"},
+	} {
+		exporter["UUID"] = "GPU-1"
+		if _, got, _ := c.Identify(exporter); got != (Owner{}) {
+			t.Errorf("%v: got %+v", exporter, got)
 		}
 	}
 	old := LabelMap{"uuid": "GPU-1", "pod_name": "p", "pod_namespace": "n", "container_name": "c", "hpc_job": "118342"}

@@ -112,8 +112,13 @@ func (p plan) expr(alternatives []string, w query.Window) string {
 	if p.metric.Kind == catalog.Counter {
 		for _, name := range p.names {
 			for _, matchers := range alternatives {
-				selectors = append(selectors, `label_replace(rate(`+selectMatching([]string{name}, matchers)+
-					`[`+model.Duration(w.RateInterval()).String()+`]),`+query.Quote(tag)+`,`+query.Quote(name)+`,"","")`)
+				selector := selectMatching([]string{name}, matchers)
+				rate := `rate(` + selector + `[` + model.Duration(w.RateInterval()).String() + `])`
+				if p.wants[name].source.Dialect == catalog.DCGM {
+					// DCGM's "no value" never changes, and a rate of 0 would say that there is one.
+					rate += ` unless ` + selector + ` >= 9.2e18`
+				}
+				selectors = append(selectors, `label_replace(`+rate+`,`+query.Quote(tag)+`,`+query.Quote(name)+`,"","")`)
 			}
 		}
 		return strings.Join(selectors, " or ")

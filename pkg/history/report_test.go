@@ -247,3 +247,13 @@ func TestRatiosOfInstancesAreNotAddedUp(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Exporters of old write DCGM's "no value" for counters, too. Its rate is not 0.
+func TestCounterWithoutAValueHasNoRate(t *testing.T) {
+	s := &promtest.Store{}
+	s.Constant(dcgm("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 0), 9223372036854775794)
+	s.Add(dcgm("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 1), counting(300_000)...)
+	s.Constant(dcgm("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 2), 41900322417)
+	result := ask(t, open(t, s), "gpu_energy_joules_total", "")
+	wantLast(t, result, map[string]float64{"n1 · GPU 1 · H100 80GB HBM3": 300, "n1 · GPU 2 · H100 80GB HBM3": 0})
+}

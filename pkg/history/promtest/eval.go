@@ -135,6 +135,25 @@ func (o or) eval(s *Store, t int64) ([]sample, error) {
 	return left, nil
 }
 
+// unless is a unless b: of a what has no labels, but for the name, in common with anything of b.
+type unless struct{ a, b node }
+
+func (u unless) eval(s *Store, t int64) ([]sample, error) {
+	left, err := u.a.eval(s, t)
+	if err != nil {
+		return nil, err
+	}
+	right, err := u.b.eval(s, t)
+	if err != nil {
+		return nil, err
+	}
+	taken := map[string]bool{}
+	for _, one := range right {
+		taken[key(withoutName(one.labels))] = true
+	}
+	return slices.DeleteFunc(left, func(one sample) bool { return taken[key(withoutName(one.labels))] }), nil
+}
+
 // aggregate is fn by (labels) (expr).
 type aggregate struct {
 	fn string

@@ -69,12 +69,17 @@ func (p *parser) expr() node {
 		switch {
 		case p.accept("or "):
 			left = or{left, p.term()}
+		case p.accept("unless "):
+			left = unless{left, p.filtered()}
 		case p.accept("<="):
 			limit := p.number()
 			left = compare{left, func(v float64) bool { return v <= limit }}
 		case p.accept("=="):
 			value := p.number()
 			left = compare{left, func(v float64) bool { return v == value }}
+		case p.accept(">="):
+			limit := p.number()
+			left = compare{left, func(v float64) bool { return v >= limit }}
 		case p.accept(">"):
 			limit := p.number()
 			left = compare{left, func(v float64) bool { return v > limit }}
@@ -83,6 +88,16 @@ func (p *parser) expr() node {
 		}
 	}
 	return left
+}
+
+// filtered is a term that may be compared with a number: comparisons bind closer than "unless".
+func (p *parser) filtered() node {
+	n := p.term()
+	if p.accept(">=") {
+		limit := p.number()
+		return compare{n, func(v float64) bool { return v >= limit }}
+	}
+	return n
 }
 
 func (p *parser) term() node {
