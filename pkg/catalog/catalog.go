@@ -26,6 +26,7 @@ type Catalog struct {
 	presence  []string
 	owners    []Dialect
 	migModes  []string
+	legacy    []string
 }
 
 // Filter names the labels by which series of one dialect are selected in PromQL.

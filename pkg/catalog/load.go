@@ -93,6 +93,7 @@ type dialectFile struct {
 	Presence     []string   `yaml:"presence"`
 	Owners       []Dialect  `yaml:"owners"`
 	MIGModes     []string   `yaml:"mig_modes"`
+	Legacy       []string   `yaml:"legacy_labels"`
 	Conversions  map[string]struct {
 		Multiplier float64  `yaml:"multiplier"`
 		Divisor    float64  `yaml:"divisor"`
@@ -115,7 +116,7 @@ func load(metrics, dialects []byte) (*Catalog, error) {
 		byName: make(map[string]int, len(rows.Metrics)), bySeries: map[string][]Source{}, rank: map[Dialect]int{},
 		info: rules.Info, labels: rules.Labels, sentinels: rules.Sentinels,
 		filters: rules.Filters, identity: rules.Identity, presence: rules.Presence, owners: rules.Owners,
-		migModes: rules.MIGModes,
+		migModes: rules.MIGModes, legacy: rules.Legacy,
 	}
 	if len(c.filters) == 0 || c.filters[len(c.filters)-1].Mark != "" {
 		return nil, errors.New("read dialects.yaml: filters: the last one must be for all other series, with an empty mark")

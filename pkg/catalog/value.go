@@ -50,6 +50,7 @@ func (c *Catalog) IsSentinel(value float64) bool {
 type Evidence struct {
 	Max      float64 // of the values that are no sentinels
 	Fraction bool    // a value that is not a whole number was seen
+	Legacy   bool    // its series carry what only exporters of the time of per cent write, see IsLegacy
 }
 
 // Observe adds a raw value to the evidence.
@@ -65,14 +66,19 @@ func (c *Catalog) Observe(e *Evidence, value float64) {
 	e.Fraction = e.Fraction || value != math.Trunc(value)
 }
 
+// IsLegacy reports whether labels are those of exporters from the time when all utilizations were per cent.
+func (c *Catalog) IsLegacy(labels Labels) bool { return first(labels, c.legacy) != "" }
+
 // DecideAuto settles an Auto conversion from the evidence of one target. It reports false when the values fit both
-// readings, and then assumes a ratio: a GPU at 0 is 0 either way.
+// readings, and then goes by the labels: a GPU at 0 is 0 either way.
 func (c *Catalog) DecideAuto(e Evidence) (Conversion, bool) {
 	switch {
 	case e.Max > MaxPlausibleRatio:
 		return c.percent, true
 	case e.Fraction:
 		return Conversion{Unit: "ratio", Multiplier: 1, Divisor: 1}, true
+	case e.Legacy:
+		return c.percent, false
 	}
 	return Conversion{Unit: "ratio", Multiplier: 1, Divisor: 1}, false
 }

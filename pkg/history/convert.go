@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,20 +91,30 @@ func (t tallies) notices(metric string, shown func(deviceKey) bool) []gpu.Notice
 	return notices
 }
 
-// target is one exporter, as a server scrapes it. All its series of one name have one unit.
-type target struct{ instance, job, series string }
+// target is one exporter, as a server scrapes it. All its series of one name have one unit. The host tells exporters
+// apart whose metrics reach the server through one collector.
+type target struct{ instance, job, host, series string }
 
-func targetOf(labels labelSet, series string) target {
-	return target{labels.Get("instance"), labels.Get("job"), series}
+func (h *History) targetOf(labels labelSet, series string) target {
+	t := target{instance: labels.Get("instance"), job: labels.Get("job"), series: series}
+	for _, name := range h.catalog.NodeLabels() {
+		if t.host = labels.Get(name); t.host != "" {
+			break
+		}
+	}
+	return t
 }
 
 // units are the conversions of series whose name does not tell their unit.
-type units map[target]catalog.Conversion
+type units struct {
+	target func(labels labelSet, series string) target
+	known  map[target]catalog.Conversion
+}
 
 // of is the conversion of a series.
 func (u units) of(w want, labels labelSet) catalog.Conversion {
 	if w.source.Conversion.Auto {
-		if known, ok := u[targetOf(labels, strings.ToLower(w.source.Series))]; ok {
+		if known, ok := u.known[u.target(labels, strings.ToLower(w.source.Series))]; ok {
 			return known
 		}
 	}
@@ -120,27 +131,28 @@ func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (un
 			names = append(names, name)
 		}
 	}
+	u := units{target: h.targetOf, known: map[target]catalog.Conversion{}}
 	if len(names) == 0 {
-		return nil, nil
+		return u, nil
 	}
 	for _, s := range a.Series {
 		w, ok := p.find(s.Labels)
 		if !ok || !w.source.Conversion.Auto {
 			continue
 		}
-		t := targetOf(s.Labels, strings.ToLower(w.source.Series))
+		t := h.targetOf(s.Labels, strings.ToLower(w.source.Series))
 		if evidence[t] == nil {
 			evidence[t] = &catalog.Evidence{}
 		}
+		evidence[t].Legacy = evidence[t].Legacy || h.catalog.IsLegacy(s.Labels)
 		for _, v := range s.Values {
 			h.catalog.Observe(evidence[t], v)
 		}
 	}
-	u := units{}
 	unsure := false
 	for t, e := range evidence {
 		conversion, sure := h.catalog.DecideAuto(*e)
-		u[t] = conversion
+		u.known[t] = conversion
 		// All zeros are zero in both units.
 		unsure = unsure || !sure && e.Max > 0
 	}
@@ -149,12 +161,12 @@ func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (un
 	}
 	past, err := h.pastMaximum(ctx, e, names)
 	if err != nil {
-		return nil, err
+		return u, err
 	}
 	for t, largest := range past {
 		if e, ok := evidence[t]; ok {
 			h.catalog.Observe(e, largest)
-			u[t], _ = h.catalog.DecideAuto(*e)
+			u.known[t], _ = h.catalog.DecideAuto(*e)
 		}
 	}
 	return u, nil
@@ -170,11 +182,21 @@ const (
 func (h *History) pastMaximum(ctx context.Context, e *endpoint, names []string) (map[target]float64, error) {
 	key := h.options.Tenant(ctx) + "\xff" + strings.Join(names, ",")
 	return e.maxima.get(ctx, key, evidenceTTL, func(ctx context.Context) (map[target]float64, error) {
+		words, err := h.words(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		by := []string{"instance", "job"}
+		for _, label := range h.catalog.NodeLabels() {
+			if label != "instance" && slices.Contains(words.labels, label) {
+				by = append(by, label)
+			}
+		}
 		var parts []string
 		for _, name := range names {
 			// Garbage far above 100 would pass for per cent.
-			parts = append(parts, fmt.Sprintf(`label_replace(max by (instance,job) (max_over_time((%s <= 100)[%s:5m])),%s,%s,"","")`,
-				selectNames([]string{name}), evidenceRange, query.Quote(tag), query.Quote(name)))
+			parts = append(parts, fmt.Sprintf(`label_replace(max by (%s) (max_over_time((%s <= 100)[%s:5m])),%s,%s,"","")`,
+				query.QuoteLabels(by), selectNames([]string{name}), evidenceRange, query.Quote(tag), query.Quote(name)))
 		}
 		a, err := e.query(ctx, instantPath, url.Values{"query": {strings.Join(parts, " or ")}})
 		if err != nil {
@@ -183,7 +205,7 @@ func (h *History) pastMaximum(ctx context.Context, e *endpoint, names []string) 
 		largest := map[target]float64{}
 		for _, s := range a.Series {
 			if len(s.Values) > 0 {
-				largest[targetOf(s.Labels, strings.ToLower(s.Labels.Get(tag)))] = s.Values[0]
+				largest[h.targetOf(s.Labels, strings.ToLower(s.Labels.Get(tag)))] = s.Values[0]
 			}
 		}
 		return largest, nil

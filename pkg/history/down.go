@@ -22,7 +22,7 @@ type downTarget struct {
 type downTargets []downTarget
 
 func (h *History) downTarget(cluster string, labels labelSet) downTarget {
-	from := targetOf(labels, "")
+	from := h.targetOf(labels, "")
 	return downTarget{cluster: cluster, node: h.catalog.Node(labels), from: from, gpus: h.catalog.IsExporterJob(from.job)}
 }
 

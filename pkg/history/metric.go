@@ -185,7 +185,7 @@ func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan,
 	if !p.metric.PerInstance && want.role != substitute {
 		key = key.parent()
 	}
-	next := candidate{key: key, want: want, from: targetOf(s.Labels, ""), times: s.Times}
+	next := candidate{key: key, want: want, from: h.targetOf(s.Labels, ""), times: s.Times}
 	if p.metric.SumOver != "" {
 		next.extra = s.Labels.Get(p.metric.SumOver)
 	}

@@ -409,7 +409,18 @@ func TestUnitIsDecidedForEachTarget(t *testing.T) {
 	// At 1 for as long as the panel shows, but busier in the hours before: per cent.
 	s.Add(labels("GPU-d", "was-busy"), points(append(slices.Repeat([]float64{64}, 60), slices.Repeat([]float64{1}, 80)...)...)...)
 	s.Add(labels("GPU-e", "full"), points(steady(1)...)...)
+	// Nearly idle for as long as anyone remembers, but with a label that went when the ratios came.
+	old := labels("GPU-f", "old")
+	old["DCGM_FI_DRIVER_VERSION"] = "580.00.01"
+	s.Add(old, points(steady(1)...)...)
+	// Two nodes behind one collector.
+	for node, value := range map[string]float64{"node-p": 64, "node-r": 0.64} {
+		behind := labels("GPU-"+node, node)
+		behind["instance"] = "collector:8889"
+		s.Add(behind, points(steady(value)...)...)
+	}
 	wantLast(t, ask(t, open(t, s), "gpu_utilization_ratio", ""), map[string]float64{
 		"percent · GPU 0": 0.87, "ratio · GPU 0": 0.87, "idle · GPU 0": 0, "was-busy · GPU 0": 0.01, "full · GPU 0": 1,
+		"old · GPU 0": 0.01, "node-p · GPU 0": 0.64, "node-r · GPU 0": 0.64,
 	})
 }
