@@ -156,10 +156,17 @@ func (e *DeniedError) Error() string {
 	switch {
 	case e.empty:
 		return fmt.Sprintf("no agent may be connected to yet: add %s, a pattern such as *.example.com, or a range such as 10.0.0.0/8 to the allowed agents in the data source's settings", e.Host)
+	case e.special && isAddress(e.Host):
+		return fmt.Sprintf("%s is an address of this machine or its network alone, which a pattern for names does not allow: add %[1]s itself to the allowed agents in the data source's settings, if an agent is there", e.Host)
 	case e.special:
 		return fmt.Sprintf("%s leads to %s, which a host name does not allow: add %[2]s itself to the allowed agents in the data source's settings, if an agent is there", e.Host, e.Address)
 	case e.Address.IsValid() && e.Address.String() != e.Host:
 		return fmt.Sprintf("%s (%s) is not among the allowed agents: add the name, the address, or a range to them in the data source's settings", e.Host, e.Address)
 	}
 	return fmt.Sprintf("%s is not among the allowed agents: add it, or a pattern or range that it is in, to them in the data source's settings", e.Host)
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }

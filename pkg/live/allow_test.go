@@ -99,6 +99,10 @@ func TestAllowListAddresses(t *testing.T) {
 			text: "n1.example.com leads to 169.254.169.254, which a host name does not allow: add 169.254.169.254 itself",
 		},
 		{entries: []string{"*"}, host: "n1.example.com", address: "::ffff:127.0.0.1", text: "n1.example.com leads to 127.0.0.1"},
+		{
+			entries: []string{"*"}, host: "169.254.169.254", address: "169.254.169.254",
+			text: "169.254.169.254 is an address of this machine or its network alone, which a pattern for names does not allow: add 169.254.169.254 itself",
+		},
 		{entries: []string{"*"}, host: "n1.example.com", address: "0.0.0.0", text: "which a host name does not allow"},
 		{entries: []string{"*", "127.0.0.0/8"}, host: "n1.example.com", address: "127.0.1.1"},
 		{entries: []string{"localhost"}, host: "localhost", address: "::1"},

@@ -74,7 +74,7 @@ func (h *Hub) dial(ctx context.Context, t Target) (*websocket.Conn, *Error) {
 		}
 	}
 	if err := h.cfg.Allow.CheckHost(host); err != nil {
-		return nil, classify(t, err, nil, false)
+		return nil, classify(t, err, nil, dialling)
 	}
 	address := url.URL{Scheme: "ws", Host: t.Address, Path: streamPath}
 	if t.Scheme == "https" {
@@ -89,7 +89,11 @@ func (h *Hub) dial(ctx context.Context, t Target) (*websocket.Conn, *Error) {
 		if cause := context.Cause(ctx); cause != nil && greeted.Load() {
 			err = cause
 		}
-		return nil, classify(t, err, response, greeted.Load())
+		got := dialling
+		if greeted.Load() {
+			got = handshaking
+		}
+		return nil, classify(t, err, response, got)
 	}
 	conn.SetReadLimit(int64(h.cfg.ReadLimit))
 	return conn, nil

@@ -79,14 +79,23 @@ type garbageError struct{ what string }
 func (e *garbageError) Error() string { return e.what }
 
 // classify makes an Error of what ended an attempt. response is the answer to the handshake, nil when there was none;
-// greeted is whether a TCP connection stood.
-func classify(t Target, err error, response *http.Response, greeted bool) *Error {
+// got is how far it came.
+func classify(t Target, err error, response *http.Response, got stage) *Error {
 	e := &Error{Target: t, Err: err}
-	e.Kind, e.What, e.Remedy = explain(err, response, greeted)
+	e.Kind, e.What, e.Remedy = explain(err, response, got)
 	return e
 }
 
-func explain(err error, response *http.Response, greeted bool) (kind Kind, what, remedy string) {
+// stage is how far an attempt came.
+type stage int
+
+const (
+	dialling    stage = iota // no TCP connection
+	handshaking              // a connection, but no stream
+	streaming                // a WebSocket
+)
+
+func explain(err error, response *http.Response, got stage) (kind Kind, what, remedy string) {
 	var (
 		denied  *DeniedError
 		version *wire.VersionError
@@ -112,7 +121,7 @@ func explain(err error, response *http.Response, greeted bool) (kind Kind, what,
 	if kind, what, remedy, ok := explainTLS(err); ok {
 		return kind, what, remedy
 	}
-	return explainNetwork(err, greeted)
+	return explainNetwork(err, got)
 }
 
 // explainStatus is for an HTTP answer instead of a stream.
@@ -175,7 +184,7 @@ func explainTLS(err error) (kind Kind, what, remedy string, ok bool) {
 	return "", "", "", false
 }
 
-func explainNetwork(err error, greeted bool) (kind Kind, what, remedy string) {
+func explainNetwork(err error, got stage) (kind Kind, what, remedy string) {
 	var (
 		lookup  *net.DNSError
 		network net.Error
@@ -196,7 +205,11 @@ func explainNetwork(err error, greeted bool) (kind Kind, what, remedy string) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
 		return KindClosed, "the connection broke", "connecting again"
-	case greeted:
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		return KindGarbage, "it sends messages larger than any agent's", "check that the address is a warpwatch-agent's"
+	case got == streaming:
+		return KindGarbage, "its stream breaks the WebSocket protocol", "check that the address is a warpwatch-agent's, and the proxies between"
+	case got == handshaking:
 		return KindGarbage, "what answers there does not speak HTTP", "check that the address is a warpwatch-agent's"
 	}
 	return KindUnreachable, "no connection", running

@@ -252,7 +252,7 @@ func (h *Hub) remember(t Target) memory {
 	}
 	if host, err := t.host(); err == nil {
 		if err := h.cfg.Allow.CheckHost(host); err != nil {
-			m.status.State, m.status.Err = Refused, classify(t, err, nil, false)
+			m.status.State, m.status.Err = Refused, classify(t, err, nil, dialling)
 		}
 	}
 	return m

@@ -52,7 +52,7 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return classify(n.target(), err, nil, true)
+		return classify(n.target(), err, nil, streaming)
 	}
 	if err := s.request(ctx); err != nil {
 		return end(err)

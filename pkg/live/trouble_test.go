@@ -65,6 +65,10 @@ func TestTroubleIsNamed(t *testing.T) {
 			text: "it sends messages that are not a warpwatch stream's: check that the address",
 		},
 		{
+			name: "a message without end", wrong: answer(agenttest.Large), state: live.Refused, kind: live.KindGarbage,
+			text: "it sends messages larger than any agent's: check that the address",
+		},
+		{
 			name: "text", wrong: answer(agenttest.Text), state: live.Refused, kind: live.KindGarbage,
 			text: "it sends text where binary messages belong",
 		},

@@ -64,6 +64,7 @@ const (
 	Healthy      Answer = iota
 	Silent              // accepts and sends nothing
 	Garbage             // binary messages that are not protobuf
+	Large               // a message larger than readers accept
 	Text                // text messages
 	HTML                // a web page instead of a stream
 	Unauthorized        // 401

@@ -115,6 +115,8 @@ func (a *Agent) read(ctx context.Context, c *connection, answer Answer) {
 			err = c.socket.Write(ctx, websocket.MessageBinary, []byte{0xff, 0xfe, 0xfd, 0x00})
 		case Text:
 			err = c.socket.Write(ctx, websocket.MessageText, []byte("hello"))
+		case Large:
+			err = c.socket.Write(ctx, websocket.MessageBinary, make([]byte, 17<<20))
 		case Headless:
 			err = c.send(ctx, &wire.Message{Body: &wire.Message_Batch{Batch: &wire.Batch{Ticks: []*wire.Tick{{Seq: 1}}}}})
 		case Inconsistent:
