@@ -10,12 +10,17 @@ import (
 // that is down.
 const failureTTL = 2 * time.Second
 
+// emptyTTL is how long it is remembered that there is nothing. A server that has just started, or been set up, has
+// something as soon as it has scraped.
+const emptyTTL = 5 * time.Second
+
 // cache remembers one value for each key for a while. Of the callers that need a value at the same time one loads it
 // and the others wait. It starts no goroutines.
 type cache[T any] struct {
 	mu      sync.Mutex
 	entries map[string]*entry[T]
 	now     func() time.Time
+	empty   func(T) bool // whether a value is nothing; nil for never
 }
 
 type entry[T any] struct {
@@ -107,10 +112,12 @@ func (c *cache[T]) settle(key string, e *entry[T], ttl time.Duration, gaveUp boo
 	switch {
 	case gaveUp:
 		delete(c.entries, key)
-	case e.err == nil:
-		e.until = c.now().Add(ttl)
+	case e.err != nil:
+		e.until = c.now().Add(min(ttl, failureTTL))
+	case c.empty != nil && c.empty(e.value):
+		e.until = c.now().Add(min(ttl, emptyTTL))
 	default:
-		e.until = c.now().Add(failureTTL)
+		e.until = c.now().Add(ttl)
 	}
 	close(e.done)
 }

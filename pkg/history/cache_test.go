@@ -108,3 +108,33 @@ func TestTenantsDoNotShare(t *testing.T) {
 		t.Errorf("%d queries for two tenants", queries)
 	}
 }
+
+// A server that had nothing is asked again soon: it may have been started just now.
+func TestNothingIsRememberedShortly(t *testing.T) {
+	c := cache[[]int]{empty: func(v []int) bool { return len(v) == 0 }}
+	now := time.Unix(t0, 0)
+	c.setUp(func() time.Time { return now })
+	value := []int(nil)
+	load := func(context.Context) ([]int, error) { return value, nil }
+	ask := func() int {
+		got, err := c.get(context.Background(), "a", time.Minute, load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(got)
+	}
+	if ask() != 0 {
+		t.Fatal("something came of nothing")
+	}
+	value = []int{1}
+	if now = now.Add(emptyTTL - 1); ask() != 0 {
+		t.Error("nothing is not remembered at all")
+	}
+	if now = now.Add(2); ask() != 1 {
+		t.Error("nothing is remembered too long")
+	}
+	value = nil
+	if now = now.Add(30 * time.Second); ask() != 1 {
+		t.Error("something is forgotten too soon")
+	}
+}

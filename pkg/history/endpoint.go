@@ -74,6 +74,9 @@ func newEndpoint(spec Endpoint, o Options) (*endpoint, error) {
 	for _, c := range []interface{ setUp(func() time.Time) }{&e.vocabulary, &e.inventory, &e.agents, &e.maxima} {
 		c.setUp(o.now)
 	}
+	e.vocabulary.empty = func(v vocabulary) bool { return v.series != nil && len(v.series) == 0 }
+	e.inventory.empty = func(i *inventory) bool { return len(i.roster) == 0 }
+	e.agents.empty = func(known []Agent) bool { return len(known) == 0 }
 	return e, nil
 }
 

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -114,7 +115,7 @@ func (h *Hub) refresh(ctx context.Context) error {
 // ask calls Targets in the background, unless that is under way or was done just now. The caller holds mu.
 func (h *Hub) ask() {
 	fresh := h.cfg.TargetsEvery
-	if h.found.err != nil {
+	if h.found.incomplete() {
 		fresh = min(fresh, retryTargets)
 	}
 	if h.closed || h.found.asking != nil || !h.found.at.IsZero() && time.Since(h.found.at) < fresh {
@@ -131,6 +132,12 @@ func (h *Hub) ask() {
 		defer close(asked)
 		h.answer(targets, notices, err)
 	})
+}
+
+// incomplete reports whether there may be more to find soon: a server did not answer, or has just started and scraped
+// nobody yet.
+func (d *discovery) incomplete() bool {
+	return d.err != nil || len(d.targets) == 0 || slices.ContainsFunc(d.notices, func(n gpu.Notice) bool { return n.Severity >= gpu.Warning })
 }
 
 // answer takes what Targets said. The caller holds mu.
