@@ -18,9 +18,11 @@ type Access struct {
 	users     map[string]string // name → bcrypt hash of the password
 	tokenFile string            // "" for none; read for each request, so that a new token counts at once
 
-	// bcrypt is slow on purpose: one at a time, and what was right once is remembered by its digest.
-	mu    sync.Mutex
-	known map[[sha256.Size]byte]bool
+	// bcrypt is slow on purpose: one at a time, and what was right once is remembered by its digest. Who is known does not
+	// wait for those who guess.
+	hashing sync.Mutex
+	mu      sync.Mutex
+	known   map[[sha256.Size]byte]bool
 }
 
 const (
@@ -107,17 +109,28 @@ func (a *Access) checkPassword(name, password string) error {
 		hash = unknownUser
 	}
 	key := sha256.Sum256([]byte(name + "\x00" + hash + "\x00" + password))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.known[key] {
+	if a.knows(key) {
+		return nil
+	}
+	a.hashing.Lock()
+	defer a.hashing.Unlock()
+	if a.knows(key) { // by now
 		return nil
 	}
 	if err := bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)); err != nil || !exists {
 		return errDenied
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if len(a.known) >= maxKnown {
 		clear(a.known)
 	}
 	a.known[key] = true
 	return nil
+}
+
+func (a *Access) knows(key [sha256.Size]byte) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known[key]
 }

@@ -237,6 +237,25 @@ func TestAccess(t *testing.T) {
 	assert.ErrorContains(t, err, "is empty")
 }
 
+// Somebody who guesses passwords keeps the processor busy, but keeps nobody out who was let in before.
+func TestGuessingKeepsNobodyWaiting(t *testing.T) {
+	hash, err := bcrypt.GenerateFromPassword([]byte("open sesame"), bcrypt.MinCost)
+	require.NoError(t, err)
+	access, err := NewAccess(map[string]string{"ali": string(hash)}, "")
+	require.NoError(t, err)
+	require.NoError(t, access.checkPassword("ali", "open sesame"))
+	access.hashing.Lock() // a guess is being hashed
+	defer access.hashing.Unlock()
+	admitted := make(chan error, 1)
+	go func() { admitted <- access.checkPassword("ali", "open sesame") }()
+	select {
+	case err := <-admitted:
+		require.NoError(t, err)
+	case <-time.After(5 * time.Second):
+		t.Fatal("who is known waits for a guess")
+	}
+}
+
 func TestWebConfig(t *testing.T) {
 	write := func(content string) string {
 		path := filepath.Join(t.TempDir(), "web.yml")
