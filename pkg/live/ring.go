@@ -97,12 +97,14 @@ func (r *ring) evict(newest int64) {
 	}
 }
 
-// series are the raw samples of one metric from since on, one series for each device. A device that does not offer
-// the metric to this agent in all that time has none: somebody else may know.
+// series are the raw samples of one metric from since on, one series for each device. A device has none when it never
+// had a value in all that time and its last word is that it does not offer the metric to this agent: somebody else may
+// know. What it said before, such as nothing yet, does not count.
 func (r *ring) series(metric string, since int64) []gpu.Series {
 	at := make(map[gpu.Identity]int)
 	var out []gpu.Series
-	var offered []bool
+	var offered []bool // whether there is a value, or the newest reading may still become one
+	var valued []bool
 	for _, c := range r.chunks {
 		from := c.search(since)
 		if from == len(c.times) {
@@ -114,14 +116,15 @@ func (r *ring) series(metric string, since int64) []gpu.Series {
 			if !ok {
 				i = len(out)
 				at[device.Identity] = i
-				out, offered = append(out, gpu.Series{}), append(offered, false)
+				out, offered, valued = append(out, gpu.Series{}), append(offered, false), append(valued, false)
 			}
 			s := &out[i]
 			s.Device = device
 			s.Times = append(s.Times, c.times[from:]...)
 			for row := from; row < len(c.times); row++ {
 				reading := unpack(c.values[row*c.width+column.index])
-				offered[i] = offered[i] || reading.State != gpu.NotSupported && reading.State != gpu.NoPermission
+				valued[i] = valued[i] || reading.OK()
+				offered[i] = valued[i] || reading.State != gpu.NotSupported && reading.State != gpu.NoPermission
 				if !reading.OK() {
 					reading.Value = math.NaN()
 				}

@@ -83,3 +83,26 @@ func TestReadingsSurviveTheRing(t *testing.T) {
 	}
 	require.True(t, unpack(math.NaN()).OK(), "another NaN is not ours")
 }
+
+func TestDevicesThatNeverOfferedAMetricHaveNoSeries(t *testing.T) {
+	for name, tc := range map[string]struct {
+		states []gpu.State
+		kept   bool
+	}{
+		"not supported, once it was asked":     {[]gpu.State{gpu.NoData, gpu.NotSupported}, false},
+		"no permission, once it was asked":     {[]gpu.State{gpu.NoData, gpu.NoData, gpu.NoPermission}, false},
+		"not asked yet":                        {[]gpu.State{gpu.NotSupported, gpu.NoData}, true},
+		"lost":                                 {[]gpu.State{gpu.NotSupported, gpu.Lost}, true},
+		"had values until it was split":        {[]gpu.State{gpu.OK, gpu.NotSupported}, true},
+		"had values between other states only": {[]gpu.State{gpu.NoData, gpu.OK, gpu.NotSupported}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ring{budget: 1 << 20, keep: time.Hour}
+			schema := ringSchema(1)
+			for i, state := range tc.states {
+				r.add(schema, ringSample(int64(i+1), 1, gpu.Reading{State: state}))
+			}
+			require.Equal(t, tc.kept, len(r.series("gpu_power_watts", 0)) == 1)
+		})
+	}
+}
