@@ -49,7 +49,7 @@ func (c *Catalog) IsSentinel(value float64) bool {
 // Evidence is what was seen of a source whose unit is not in its name.
 type Evidence struct {
 	Max      float64 // of the values that are no sentinels
-	Fraction bool    // a value that is not a whole number was seen
+	Fraction float64 // the largest of the values that are not whole numbers, 0 when all are
 	Legacy   bool    // its series carry what only exporters of the time of per cent write, see IsLegacy
 }
 
@@ -63,7 +63,9 @@ func (c *Catalog) Observe(e *Evidence, value float64) {
 		return
 	}
 	e.Max = math.Max(e.Max, value)
-	e.Fraction = e.Fraction || value != math.Trunc(value)
+	if value != math.Trunc(value) {
+		e.Fraction = math.Max(e.Fraction, value)
+	}
 }
 
 // IsLegacy reports whether labels are those of exporters from the time when all utilizations were per cent.
@@ -72,13 +74,15 @@ func (c *Catalog) IsLegacy(labels Labels) bool { return first(labels, c.legacy) 
 // DecideAuto settles an Auto conversion from the evidence of one target. It reports false when the values fit both
 // readings, and then goes by the labels: a GPU at 0 is 0 either way.
 func (c *Catalog) DecideAuto(e Evidence) (Conversion, bool) {
+	ratio := Conversion{Unit: "ratio", Multiplier: 1, Divisor: 1}
 	switch {
+	case e.Fraction > 0 && e.Fraction <= MaxPlausibleRatio:
+		// Per cent is written in whole numbers; one that is larger among fractions of 1 is garbage.
+		return ratio, true
 	case e.Max > MaxPlausibleRatio:
 		return c.percent, true
-	case e.Fraction:
-		return Conversion{Unit: "ratio", Multiplier: 1, Divisor: 1}, true
 	case e.Legacy:
 		return c.percent, false
 	}
-	return Conversion{Unit: "ratio", Multiplier: 1, Divisor: 1}, false
+	return ratio, false
 }

@@ -59,6 +59,8 @@ func TestDecideAuto(t *testing.T) {
 		{[]float64{0, 0, 0}, "ratio", false},
 		{[]float64{0, 1}, "ratio", false},
 		{[]float64{0.5, 4294967295, 875770417}, "ratio", true},
+		{[]float64{0.87, 57, 0.9, 3}, "ratio", true}, // whole numbers among fractions of 1 are garbage
+		{[]float64{0.5, 87.25}, "percent", true},     // averages of per cent
 		{[]float64{math.NaN(), math.Inf(1)}, "ratio", false},
 		{nil, "ratio", false},
 	} {
