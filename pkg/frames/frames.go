@@ -67,8 +67,12 @@ func (o Options) timeField(times []int64) *data.Field {
 	return field
 }
 
-func (o Options) valueConfig(display string) *data.FieldConfig {
-	return &data.FieldConfig{DisplayNameFromDS: display, Description: o.Description, Unit: grafanaUnit(o.Unit, o.Rate)}
+func (o Options) valueConfig(s gpu.Series, display string) *data.FieldConfig {
+	description := o.Description
+	if s.Device.IsMIG() && o.Unit == gpu.Ratio && !o.Rate && description != "" {
+		description += " Relative to the MIG instance."
+	}
+	return &data.FieldConfig{DisplayNameFromDS: display, Description: description, Unit: grafanaUnit(o.Unit, o.Rate)}
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -63,7 +63,7 @@ func (o Options) valueColumn(values []*float64) *data.Field {
 		name = data.TimeSeriesValueFieldName
 	}
 	field := data.NewField(name, nil, values)
-	field.Config = o.valueConfig("")
+	field.Config = o.valueConfig(gpu.Series{}, "")
 	return field
 }
 

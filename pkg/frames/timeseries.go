@@ -21,7 +21,7 @@ func Wide(series []gpu.Series, o Options) *data.Frame {
 	names := o.Naming.fieldNames(series)
 	for i, s := range series {
 		field := data.NewField(names[i], Labels(s), column(s, times))
-		field.Config = o.valueConfig(o.Naming.display(s))
+		field.Config = o.valueConfig(s, o.Naming.display(s))
 		frame.Fields = append(frame.Fields, field)
 	}
 	return frame
@@ -48,7 +48,7 @@ func Multi(series []gpu.Series, o Options) data.Frames {
 		if display == "" {
 			display = o.Metric
 		}
-		field.Config = o.valueConfig(display)
+		field.Config = o.valueConfig(s, display)
 		frame.Fields = data.Fields{o.timeField(s.Times), field}
 		out = append(out, frame)
 	}

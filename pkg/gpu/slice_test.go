@@ -24,3 +24,15 @@ func TestShareOfTheGPU(t *testing.T) {
 		}
 	}
 }
+
+func TestIsVirtual(t *testing.T) {
+	for model, want := range map[string]bool{
+		"GRID A100X-20C": true, "GRID-T4-16Q": true, "NVIDIA A40-8Q": true, "NVIDIA L40S-48Q": true, "NVIDIA A100-1-5C": true, "NVIDIA GRID V100D-8Q": true,
+		"NVIDIA A100-SXM4-80GB": false, "Tesla T4": false, "NVIDIA H100 80GB HBM3": false, "NVIDIA GeForce GTX 1650 with Max-Q Design": false,
+		"NVIDIA-H100-NVL": false, "NVIDIA A100-PCIE-40GB": false, "": false,
+	} {
+		if got := (Device{Model: model}).IsVirtual(); got != want {
+			t.Errorf("%q: got %v", model, got)
+		}
+	}
+}

@@ -41,6 +41,9 @@ func newestFirst(candidates []candidate) []candidate {
 	return out
 }
 
+// lastXID is where NVIDIA's list of XIDs ends; exporters have codes of their own beyond.
+const lastXID = 172
+
 // latchedNotices tell since when the last thing that happened is shown, and what such a metric cannot show.
 func latchedNotices(metric string, series []gpu.Series, g grid) []gpu.Notice {
 	var names []string
@@ -49,7 +52,11 @@ func latchedNotices(metric string, series []gpu.Series, g grid) []gpu.Notice {
 		if last == 0 || math.IsNaN(last) {
 			continue
 		}
-		name := fmt.Sprintf("%.0f on %s", last, s.Device.Name())
+		unknown := ""
+		if last > lastXID {
+			unknown = " (unknown)"
+		}
+		name := fmt.Sprintf("%.0f%s on %s", last, unknown, s.Device.Name())
 		at := len(s.Values) - 1
 		for at > 0 && s.Values[at-1] == last {
 			at--

@@ -82,7 +82,7 @@ func TestLastXIDIsTheNewestCode(t *testing.T) {
 	wantQuiet(t, ask(t, open(t, quiet), "gpu_xid_last", ""))
 	text := ask(t, open(t, exposition(t, "xid_errmsg.prom")), "gpu_xid_last", "")
 	wantLast(t, text, map[string]float64{"rack1-gpu01 · GPU 0 · H100 80GB HBM3": 45, "rack1-gpu01 · GPU 1 · H100 80GB HBM3": 999})
-	wantNotice(t, text.Notices, "45 on rack1-gpu01 · GPU 0 · H100 80GB HBM3 since before this range, 999 on rack1-gpu01")
+	wantNotice(t, text.Notices, "45 on rack1-gpu01 · GPU 0 · H100 80GB HBM3 since before this range, 999 (unknown) on rack1-gpu01")
 }
 
 func TestProfilingThatDiedIsNotIdle(t *testing.T) {
