@@ -97,14 +97,13 @@ func (r *ring) evict(newest int64) {
 	}
 }
 
-// series are the raw samples of one metric from since on, one series for each device. A device has none when it never
-// had a value in all that time and its last word is that it does not offer the metric to this agent: somebody else may
-// know. What it said before, such as nothing yet, does not count.
+// series are the raw samples of one metric from since on, one series for each device. It begins with the first
+// reading that says something: what an agent says before it has asked a device is no gap in what a database remembers.
+// A device has none when it never had a value in all that time and its last word is that it does not offer the metric
+// to this agent: somebody else may know.
 func (r *ring) series(metric string, since int64) []gpu.Series {
 	at := make(map[gpu.Identity]int)
-	var out []gpu.Series
-	var offered []bool // whether there is a value, or the newest reading may still become one
-	var valued []bool
+	var out []line
 	for _, c := range r.chunks {
 		from := c.search(since)
 		if from == len(c.times) {
@@ -116,29 +115,41 @@ func (r *ring) series(metric string, since int64) []gpu.Series {
 			if !ok {
 				i = len(out)
 				at[device.Identity] = i
-				out, offered, valued = append(out, gpu.Series{}), append(offered, false), append(valued, false)
+				out = append(out, line{})
 			}
-			s := &out[i]
-			s.Device = device
-			s.Times = append(s.Times, c.times[from:]...)
+			out[i].Device = device
 			for row := from; row < len(c.times); row++ {
-				reading := unpack(c.values[row*c.width+column.index])
-				valued[i] = valued[i] || reading.OK()
-				offered[i] = valued[i] || reading.State != gpu.NotSupported && reading.State != gpu.NoPermission
-				if !reading.OK() {
-					reading.Value = math.NaN()
-				}
-				s.Values = append(s.Values, reading.Value)
+				out[i].add(c.times[row], unpack(c.values[row*c.width+column.index]))
 			}
 		}
 	}
-	kept := out[:0]
-	for i, s := range out {
-		if offered[i] {
-			kept = append(kept, s)
+	kept := make([]gpu.Series, 0, len(out))
+	for _, l := range out {
+		if l.valued || l.last != gpu.NotSupported && l.last != gpu.NoPermission {
+			kept = append(kept, l.Series)
 		}
 	}
 	return kept
+}
+
+// line is a series that is being read out of the ring.
+type line struct {
+	gpu.Series
+	valued bool      // whether any reading had a value
+	last   gpu.State // of the newest reading
+}
+
+func (l *line) add(t int64, reading gpu.Reading) {
+	l.last = reading.State
+	switch {
+	case reading.OK():
+		l.valued = true
+	case len(l.Times) == 0 && reading.State != gpu.Lost:
+		return
+	default:
+		reading.Value = math.NaN()
+	}
+	l.Times, l.Values = append(l.Times, t), append(l.Values, reading.Value)
 }
 
 // samples calls yield with the samples from since on.

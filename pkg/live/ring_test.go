@@ -106,3 +106,22 @@ func TestDevicesThatNeverOfferedAMetricHaveNoSeries(t *testing.T) {
 		})
 	}
 }
+
+func TestALineBeginsWithWhatSaysSomething(t *testing.T) {
+	r := ring{budget: 1 << 20, keep: time.Hour}
+	schema := ringSchema(1)
+	for i, reading := range []gpu.Reading{
+		gpu.Absent(gpu.NoData), gpu.Absent(gpu.NotSupported), gpu.Read(5), gpu.Absent(gpu.NoData), gpu.Read(6),
+	} {
+		r.add(schema, ringSample(int64(i+1), 1, reading))
+	}
+	got := r.series("gpu_power_watts", 0)
+	require.Len(t, got, 1)
+	require.Equal(t, []int64{3, 4, 5}, got[0].Times, "a gap between values stays")
+	require.Equal(t, 5.0, got[0].Values[0])
+
+	r = ring{budget: 1 << 20, keep: time.Hour}
+	r.add(schema, ringSample(1, 1, gpu.Absent(gpu.Lost)))
+	r.add(schema, ringSample(2, 1, gpu.Read(5)))
+	require.Equal(t, []int64{1, 2}, r.series("gpu_power_watts", 0)[0].Times, "a lost device is a gap from the start")
+}
