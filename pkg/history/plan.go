@@ -113,10 +113,11 @@ func (p plan) expr(alternatives []string, w query.Window) string {
 		for _, name := range p.names {
 			for _, matchers := range alternatives {
 				selector := selectMatching([]string{name}, matchers)
-				rate := `rate(` + selector + `[` + model.Duration(w.RateInterval()).String() + `])`
+				span := selector + `[` + model.Duration(w.RateInterval()).String() + `]`
+				rate := `rate(` + span + `)`
 				if p.wants[name].source.Dialect == catalog.DCGM {
 					// DCGM's "no value" never changes, and a rate of 0 would say that there is one.
-					rate += ` unless ` + selector + ` >= 9.2e18`
+					rate += ` unless max_over_time(` + span + `) >= 9.2e18`
 				}
 				selectors = append(selectors, `label_replace(`+rate+`,`+query.Quote(tag)+`,`+query.Quote(name)+`,"","")`)
 			}

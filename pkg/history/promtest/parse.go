@@ -120,8 +120,10 @@ func (p *parser) term() node {
 		of := p.expr()
 		p.expect("[")
 		length := p.duration()
-		p.expect(":")
-		step := p.duration()
+		step := length / 20 // of what is no subquery: close enough to every sample
+		if p.accept(":") {
+			step = p.duration()
+		}
 		p.expect("]")
 		p.expect(")")
 		return subquery{of, length, max(step, 1)}
