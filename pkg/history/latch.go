@@ -14,15 +14,14 @@ import (
 // newestFirst cuts candidates that one exporter has of one device where the next of them begins. Exporters that write the
 // code into a label, too, start a new series for each, and a server may repeat the one before for minutes.
 func newestFirst(candidates []candidate) []candidate {
-	type origin struct {
-		key  deviceKey
+	type ranked struct {
+		origin
 		rank int
-		from target
 	}
-	groups := map[origin][]int{}
+	groups := map[ranked][]int{}
 	for i, c := range candidates {
 		if len(c.times) > 0 {
-			at := origin{c.key, c.want.rank, c.from}
+			at := ranked{origin{c.key, c.from}, c.want.rank}
 			groups[at] = append(groups[at], i)
 		}
 	}

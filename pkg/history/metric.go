@@ -35,6 +35,7 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 	result.Notices = append(result.Notices, all.notices...)
 	result.Notices = append(result.Notices, all.down.notices(q.Scope, all)...)
 	result.Notices = append(result.Notices, r.notices(all)...)
+	result.Notices = append(result.Notices, r.ageNotices(all.candidates)...)
 	result.Notices = append(result.Notices, doubts...)
 	if len(q.Scope.Pods) > 0 {
 		result.Notices = append(result.Notices, h.sharing(ctx, endpoints, r)...)
@@ -89,6 +90,7 @@ type collected struct {
 	tallies    tallies
 	ownerless  bool // series were left out because their dialect does not name owners
 	down       downTargets
+	old        map[origin]int64 // when samples of one server's instant answer were measured that are not of its time
 }
 
 func (c *collected) merge(other collected) {
@@ -109,6 +111,7 @@ type candidate struct {
 	key    deviceKey
 	want   want
 	from   target
+	old    int64  // when it was measured, Unix milliseconds, of an instant answer that is not of its time; else 0
 	extra  string // value of the metric's SumOver label
 	times  []int64
 	values []float64 // NaN where there was nothing or nothing plausible
@@ -135,7 +138,8 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 		return c, nil
 	}
 	c.found = true
-	c.asked = p.expr(h.pushDown(q.Scope, words, h.known(ctx, e.Cluster)), w)
+	alternatives := h.pushDown(q.Scope, words, h.known(ctx, e.Cluster))
+	c.asked = p.expr(alternatives, w)
 	if filter != "" {
 		c.asked = "(" + c.asked + ")" + filter
 	}
@@ -146,6 +150,14 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 	// Hints about how the expression is written are not for people who did not write it.
 	a.Infos = nil
 	c.notices = append(c.notices, remarks(e, a)...)
+	if q.Instant && m.Kind == catalog.Gauge && filter == "" && len(a.Series) > 0 {
+		if c.old, err = h.ages(ctx, e, p, alternatives, w); err != nil {
+			if ctx.Err() != nil {
+				return c, err
+			}
+			c.notices = append(c.notices, gpu.Notice{Severity: gpu.Info, Text: "How old these values are is not known: " + err.Error() + "."})
+		}
+	}
 	units, err := h.units(ctx, e, p, a)
 	if err != nil {
 		return c, err
@@ -186,6 +198,7 @@ func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan,
 		key = key.parent()
 	}
 	next := candidate{key: key, want: want, from: h.targetOf(s.Labels, ""), times: s.Times}
+	next.old = c.old[origin{key, next.from}]
 	if p.metric.SumOver != "" {
 		next.extra = s.Labels.Get(p.metric.SumOver)
 	}

@@ -257,3 +257,26 @@ func TestCounterWithoutAValueHasNoRate(t *testing.T) {
 	result := ask(t, open(t, s), "gpu_energy_joules_total", "")
 	wantLast(t, result, map[string]float64{"n1 · GPU 1 · H100 80GB HBM3": 300, "n1 · GPU 2 · H100 80GB HBM3": 0})
 }
+
+// A table of now says when its values are of some minutes ago.
+func TestOldSamplesAreSaidInATable(t *testing.T) {
+	s := &promtest.Store{}
+	s.Add(dcgm("DCGM_FI_DEV_GPU_UTIL", 0), every(15*time.Second, 88, 88, 88, 88, 88)...)
+	s.Add(dcgm("DCGM_FI_DEV_GPU_UTIL", 1), every(15*time.Second, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50)...)
+	// Gone from one exporter, but not from the other.
+	s.Add(dcgm("DCGM_FI_DEV_GPU_UTIL", 2), every(15*time.Second, 70)...)
+	s.Constant(map[string]string{"__name__": "nvidia_smi_utilization_gpu_ratio", "uuid": "GPU-2", "instance": "n1:9835"}, 0.6)
+	s.Constant(dcgm("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 3, "GPU_I_ID", "7"), 0.5)
+	for _, scope := range []string{`"instant":true`, `"instant":true,"nodes":["n1"]`} {
+		result := askOver(t, open(t, s), "gpu_utilization_ratio", scope, window(240, 15*time.Second))
+		if len(result.Series) != 4 {
+			t.Errorf("%s: %v", scope, last(result))
+		}
+		replica := &promtest.Store{}
+		for i := range 4 {
+			replica.Constant(dcgm("DCGM_FI_DEV_GPU_UTIL", i), 1)
+		}
+		notNotice(t, askOver(t, open(t, s, replica), "gpu_utilization_ratio", scope, window(240, 15*time.Second)).Notices, "not of now")
+		wantNotice(t, result.Notices, "The last samples in Prometheus are not of now: n1 · GPU 0 · H100 80GB HBM3 at "+clock((t0+60)*1000)+". Where")
+	}
+}

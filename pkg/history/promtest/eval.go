@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"sort"
 )
 
 // node is an expression that can be evaluated at a time.
@@ -73,6 +74,25 @@ func (r rate) eval(s *Store, t int64) ([]sample, error) {
 		if v, ok := one.rate(t, r.length); ok {
 			out = append(out, sample{withoutName(one.labels), v})
 		}
+	}
+	return out, unique(out)
+}
+
+// measured is timestamp(selector): when the samples were measured, in seconds. Those of a constant series always are now.
+type measured struct{ sel selector }
+
+func (m measured) eval(s *Store, t int64) ([]sample, error) {
+	var out []sample
+	for _, one := range s.series {
+		if _, ok := one.at(t); !ok || !m.sel.match(one.labels) {
+			continue
+		}
+		at := t
+		if !one.constant {
+			i := sort.Search(len(one.points), func(i int) bool { return one.points[i].Time > t })
+			at = one.points[i-1].Time
+		}
+		out = append(out, sample{withoutName(one.labels), float64(at) / 1000})
 	}
 	return out, unique(out)
 }

@@ -80,6 +80,9 @@ func (p *parser) expr() node {
 		case p.accept(">="):
 			limit := p.number()
 			left = compare{left, func(v float64) bool { return v >= limit }}
+		case p.accept("<"):
+			limit := p.number()
+			left = compare{left, func(v float64) bool { return v < limit }}
 		case p.accept(">"):
 			limit := p.number()
 			left = compare{left, func(v float64) bool { return v > limit }}
@@ -115,6 +118,11 @@ func (p *parser) term() node {
 		length := p.brackets()
 		p.expect(")")
 		return rate{sel, length}
+	case "timestamp":
+		p.expect("(")
+		sel := p.selector()
+		p.expect(")")
+		return measured{sel}
 	case "max_over_time":
 		p.expect("(")
 		of := p.expr()
