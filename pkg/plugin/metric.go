@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,9 @@ const (
 	instantAge  = 15 * time.Second
 	instantSpan = 2 * time.Minute
 )
+
+// counterSpan is how much before a range a counter's live samples are read, so that its rate is known from the start.
+const counterSpan = 2 * time.Minute
 
 // metric answers a query for a canonical metric: history and live data side by side, joined for each device.
 func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error) {
@@ -63,7 +67,7 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	plan := timeline.Plan{
 		Step: step, Period: got.live.Period, Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
 	}
-	sewn := sew(got.history.Series, plan.Live(got.live.Series), aggregation.By, plan.Step)
+	sewn := sew(got.history.Series, onward(plan.Live(got.live.Series), got.since), aggregation.By, plan.Step)
 	notices = append(notices, sewn.notices()...)
 	if n, ok := absentNotice(m, got.history.Absent, sewn); ok && r.now.Sub(r.window.To) < absentAge {
 		notices = append(notices, n)
@@ -110,11 +114,17 @@ func (d *Datasource) fetch(ctx context.Context, r request, m catalog.Metric, wit
 		wg.Go(func() { f.history = d.history.Metric(ctx, asked, m, query.NewWindow(r.window)) })
 	}
 	if withLive {
-		f.since = r.window.From
+		// From where history begins, a little before the range: otherwise the first live samples would become history's
+		// with every refresh.
+		f.since = query.NewWindow(r.window).Start()
 		if isInstant(r.query) {
 			f.since = r.now.Add(-instantSpan)
 		}
-		wg.Go(func() { f.live = window(ctx, d.live, selection{scope: r.query.Scope, metric: m}, f.since) })
+		from := f.since
+		if m.Kind == catalog.Counter {
+			from = from.Add(-counterSpan)
+		}
+		wg.Go(func() { f.live = window(ctx, d.live, selection{scope: r.query.Scope, metric: m}, from) })
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -153,6 +163,19 @@ func window(ctx context.Context, from present, s selection, since time.Time) liv
 		result.Series = s.filter(result.Series, got.Series, n)
 	}
 	return result
+}
+
+// onward leaves out what is before a time, and lines that end before it.
+func onward(series []gpu.Series, start time.Time) []gpu.Series {
+	var kept []gpu.Series
+	for _, s := range series {
+		n := sort.Search(len(s.Times), func(i int) bool { return s.Times[i] >= start.UnixMilli() })
+		if n < len(s.Times) {
+			s.Times, s.Values = s.Times[n:], s.Values[n:]
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }
 
 // current leaves out what was measured too long ago to be called a value of now.

@@ -281,6 +281,42 @@ func TestMetricCounterIsARate(t *testing.T) {
 	})
 }
 
+// Where agents hold all of a range the answer is theirs from its first row on, at whatever moment it is asked for: the left
+// edge must not change between what agents and what history says of it.
+func TestLiveRangesAreLiveFromTheirFirstRow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t)
+		metrics := []string{"gpu_power_watts", "gpu_energy_joules_total"}
+		a := agenttest.New(t, agenttest.Options{Network: f.network, Cluster: "north", Node: "n1", Metrics: metrics})
+		f.use(a)
+		a.Start(func(n int) []gpu.Reading {
+			var row []gpu.Reading
+			for range 2 {
+				row = append(row, gpu.Read(300), gpu.Read(float64(300*n)))
+			}
+			return row
+		})
+		for _, d := range agenttest.Devices("n1", 2) {
+			d.Cluster = "north"
+			f.past.devices = append(f.past.devices, d)
+		}
+		f.frames(t, time.Minute, metricQuery()) // connects
+		time.Sleep(4 * time.Minute)
+		for range 4 {
+			time.Sleep(7 * time.Second)
+			for _, metric := range metrics {
+				got := f.frames(t, time.Minute, `{"queryType":"metric","metric":"`+metric+`"}`)
+				_, values := column(got[0], 1)
+				for i, v := range values[:len(values)-1] {
+					if v == nil || *v != 300 {
+						t.Errorf("%s: row %d of %d is %v", metric, i, len(values), v)
+					}
+				}
+			}
+		}
+	})
+}
+
 // A table has a row for each GPU with its newest value, live where there is one.
 func TestMetricTable(t *testing.T) {
 	bubble(t, func(t *testing.T) {
