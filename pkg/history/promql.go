@@ -44,6 +44,10 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 		}
 	}
 	result.Series = merge.series
+	if matcher := query.RegexInEquality(expr); matcher != "" && len(good) > 0 && len(result.Series) == 0 {
+		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
+			"Nothing was found, and %s compares with a regular expression: use =~ for a variable that can have several values.", matcher)})
+	}
 	return result
 }
 

@@ -140,3 +140,14 @@ func TestUnion(t *testing.T) {
 		t.Errorf("got %v %v", times, values)
 	}
 }
+
+func TestPromQLSaysWhereEqualsShouldBeARegularExpression(t *testing.T) {
+	s := &promtest.Store{}
+	s.Constant(map[string]string{"__name__": "DCGM_FI_DEV_GPU_UTIL", "host": "d.e.f"}, 1)
+	h := open(t, s)
+	result := promQL(t, h, `{"expr":"DCGM_FI_DEV_GPU_UTIL{host=\"d\\\\.e\\\\.f\"}"}`)
+	wantNotice(t, result.Notices, `host="d\\.e\\.f" compares with a regular expression: use =~ for a variable that can have several values.`)
+	if result := promQL(t, h, `{"expr":"DCGM_FI_DEV_GPU_UTIL{host=~\"d\\\\.e\\\\.f\"}"}`); len(result.Series) != 1 || len(result.Notices) > 0 {
+		t.Errorf("%+v", result)
+	}
+}
