@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,6 +21,9 @@ type discovery struct {
 
 // retryTargets is how soon Targets is asked again after an error.
 const retryTargets = 5 * time.Second
+
+// errLooking is that whoever waits for the first answer did not wait long enough.
+var errLooking = errors.New("agents are still being looked for, because not every Prometheus has answered yet; live values follow when they have")
 
 // askLimit is how long one call of Targets may take.
 const askLimit = 20 * time.Second
@@ -102,7 +106,7 @@ func (h *Hub) refresh(ctx context.Context) error {
 		select {
 		case <-asking:
 		case <-ctx.Done():
-			return fmt.Errorf("find agents: no answer from Prometheus yet: %w", context.Cause(ctx))
+			return errLooking
 		case <-h.ctx.Done():
 			return ErrClosed
 		}

@@ -49,3 +49,17 @@ func TestIncompleteTargetsAreAskedForSoon(t *testing.T) {
 		})
 	}
 }
+
+// A Prometheus that hangs is named as what it is, in words of ours.
+func TestWindowSaysThatAgentsAreLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHub(Config{Targets: func(ctx context.Context) ([]Target, []gpu.Notice, error) {
+			<-ctx.Done()
+			return nil, nil, ctx.Err()
+		}})
+		defer h.Close()
+		got := h.Window(t.Context(), Select{Metric: "gpu_power_watts", Wait: time.Second})
+		require.Len(t, got.Notices, 1)
+		require.Equal(t, "Agents are still being looked for, because not every Prometheus has answered yet; live values follow when they have.", got.Notices[0].Text)
+	})
+}
