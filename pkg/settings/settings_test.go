@@ -157,6 +157,23 @@ func TestSecretsStayHidden(t *testing.T) {
 	}
 }
 
+// What is quoted of a URL holds none of the ways in which people put secrets into one, and no more than people read.
+func TestBadURLsAreNotRepeatedWhole(t *testing.T) {
+	for url, want := range map[string]string{
+		"ftp://h/?token=hunter2":                       `"ftp://h/" does not start with http:// or https://`,
+		"http:///x?token=hunter2":                      `"http:///x" names no host`,
+		"http://h:99999":                               `"http://h:99999" has a port that does not exist: write 1 to 65535`,
+		"http://h/#hunter2":                            `"http://h/" has a query or fragment`,
+		"gopher://" + strings.Repeat("a", 1_000_000):   `…" does not start with http://`,
+		"http://h/" + strings.Repeat("a", 5000) + "?k": `…" has a query or fragment`,
+	} {
+		_, err := settings.Parse(fmt.Appendf(nil, `{"clusters":[{"name":"n","endpoints":[{"id":"a","url":%q}]}]}`, url), nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") || len(err.Error()) > 500 {
+			t.Errorf("%.60s: got %.400v, want %s", url, err, want)
+		}
+	}
+}
+
 // Whatever is stored, parsing ends with settings or with a message, never with a panic.
 func FuzzParse(f *testing.F) {
 	for _, dir := range []string{"good", "bad"} {

@@ -28,7 +28,15 @@ func (s Settings) Validate() error {
 
 type validator struct{ problems []error }
 
+// maxQuoted is how many bytes of a text a problem quotes.
+const maxQuoted = 160
+
 func (v *validator) add(key, format string, args ...any) {
+	for i, arg := range args {
+		if text, ok := arg.(string); ok && len(text) > maxQuoted {
+			args[i] = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
+		}
+	}
 	v.problems = append(v.problems, fmt.Errorf("%s: "+format, append([]any{key}, args...)...))
 }
 
@@ -95,6 +103,8 @@ func cleanURL(text string) string {
 // url never repeats a text that may hold a password.
 func (v *validator) url(key, text string) {
 	u, err := url.Parse(text)
+	shown, _, _ := strings.Cut(text, "?")
+	shown, _, _ = strings.Cut(shown, "#")
 	switch {
 	case text == "":
 		v.add(key, "is empty: write the address of Prometheus, such as http://prometheus:9090")
@@ -103,14 +113,25 @@ func (v *validator) url(key, text string) {
 	case err != nil:
 		v.add(key, "is not a URL: write something like http://prometheus:9090")
 	case u.Scheme != "http" && u.Scheme != "https":
-		v.add(key, "%q does not start with http:// or https://", text)
+		v.add(key, "%q does not start with http:// or https://", shown)
 	case u.Hostname() == "":
-		v.add(key, "%q names no host: write something like http://prometheus:9090", text)
+		v.add(key, "%q names no host: write something like http://prometheus:9090", shown)
+	case !isPort(u.Port()):
+		v.add(key, "%q has a port that does not exist: write 1 to 65535", shown)
 	case u.RawQuery != "" || u.Fragment != "":
-		v.add(key, "%q has a query or fragment: keep what stands before ? and #", u.Scheme+"://"+u.Host+u.Path)
+		v.add(key, "%q has a query or fragment: keep what stands before ? and #", shown)
 	case strings.HasSuffix(u.Path, "/metrics"):
-		v.add(key, "%q is an exporter's page: write the address of the Prometheus that scrapes it", text)
+		v.add(key, "%q is an exporter's page: write the address of the Prometheus that scrapes it", shown)
 	}
+}
+
+// isPort reports whether a URL's port can be connected to; a URL without one can.
+func isPort(port string) bool {
+	if port == "" {
+		return true
+	}
+	number, err := strconv.Atoi(port)
+	return err == nil && number >= 1 && number <= 65535
 }
 
 func (v *validator) auth(key, prefix string, a Auth) {
