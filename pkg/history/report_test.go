@@ -173,7 +173,9 @@ func TestDevicesWithoutTheMetricAreListed(t *testing.T) {
 		"gpu_temperature_celsius is not reported for 1 of 3 devices (not available on vGPUs): vm-lab-3 · GPU 0 · GRID A100X 20C." {
 		t.Errorf("notice %q", notice.Text)
 	}
-	wantNotice(t, ask(t, open(t, exposition(t, "vgpu_guest.prom")), "gpu_power_watts", "").Notices, "It is not available on vGPUs")
+	guest := open(t, exposition(t, "vgpu_guest.prom"))
+	wantNotice(t, ask(t, guest, "gpu_power_watts", "").Notices, "It is not available on vGPUs")
+	wantLast(t, ask(t, guest, "gpu_vgpu_license_status", ""), map[string]float64{"vm-lab-3 · GPU 0 · GRID A100X 20C": 0})
 }
 
 func TestWhatMIGDoesNotHaveIsSaid(t *testing.T) {
@@ -228,8 +230,16 @@ func TestSharedGPUIsSaidForItsPods(t *testing.T) {
 		if len(one.Series) != 1 {
 			t.Errorf("%s: %v", metric, last(one))
 		}
-		wantNotice(t, one.Notices, "Shared: rack1-gpu01 · GPU 0 · T4 by 3 pods. The values are of the whole device, not of one pod.")
+		wantNotice(t, one.Notices, "Shared: rack1-gpu01 · GPU 0 · T4 by 3 pods. A value is the whole device's, not one pod's, unless the exporter tells pods apart.")
 	}
+	// With virtual GPUs switched on, memory and utilization come once for the device and once for each pod's own part.
+	s := &promtest.Store{}
+	s.Constant(dcgm("DCGM_FI_DEV_FB_USED", 0), 9000)
+	s.Constant(dcgm("DCGM_FI_DEV_FB_USED", 0, "pod", "work-1", "namespace", "lab", "vgpu", "0"), 4000)
+	s.Constant(dcgm("DCGM_FI_DEV_FB_USED", 0, "pod", "work-2", "namespace", "lab", "vgpu", "1"), 5000)
+	parts := open(t, s)
+	wantLast(t, ask(t, parts, "gpu_memory_used_bytes", ""), map[string]float64{"n1 · GPU 0 · H100 80GB HBM3": 9000 << 20})
+	wantLast(t, ask(t, parts, "gpu_memory_used_bytes", `"pods":["work-1"]`), map[string]float64{"n1 · GPU 0 · H100 80GB HBM3": 4000 << 20})
 	alone := open(t, exposition(t, "empty_pod.prom"))
 	wantQuiet(t, ask(t, alone, "gpu_utilization_ratio", `"pods":["train-a-0"]`))
 }

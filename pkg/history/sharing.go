@@ -45,7 +45,7 @@ func (h *History) sharing(ctx context.Context, endpoints []*endpoint, r *reducti
 	}
 	slices.Sort(shared)
 	return []gpu.Notice{{Severity: gpu.Info, Text: fmt.Sprintf(
-		"Shared: %s. The values are of the whole device, not of one pod.", listed(shared))}}
+		"Shared: %s. A value is the whole device's, not one pod's, unless the exporter tells pods apart.", listed(shared))}}
 }
 
 // pods are the owners of the answer's devices now, on one server.
