@@ -73,6 +73,9 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 		notices = append(notices, n)
 	}
 	notices = append(notices, averageNotices(aggregation, sewn.history, sewn.live, sewn.rest)...)
+	if len(notices) == 0 && len(sewn.history)+len(sewn.live)+len(sewn.rest) == 0 {
+		notices = append(notices, nothingNotice(m, r.query.Scope))
+	}
 	a := answer{
 		request: r, plan: plan, continues: reach.continues,
 		continued: timeline.Aggregate(timeline.Join(sewn.history, sewn.live), aggregation, 0),
@@ -84,6 +87,15 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 		historyStep: got.history.Step,
 	}
 	return d.render(a), nil
+}
+
+// nothingNotice is for an answer that is empty though nobody failed: without a word it would look healthy.
+func nothingNotice(m catalog.Metric, scope query.Scope) gpu.Notice {
+	selection := scope.String()
+	if selection == "" {
+		return gpu.Notice{Severity: gpu.Info, Text: "No GPU has " + m.Name + " in this range."}
+	}
+	return gpu.Notice{Severity: gpu.Info, Text: fmt.Sprintf("No GPU or MIG instance of the selection has %s in this range. Selected: %s.", m.Name, selection)}
 }
 
 func aggregationOf(q query.Query, m catalog.Metric) (timeline.Aggregation, error) {

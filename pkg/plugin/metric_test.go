@@ -436,3 +436,19 @@ func TestMetricOfTheRecentPast(t *testing.T) {
 		}
 	})
 }
+
+// An answer that is empty although everybody answered says for what: a panel without a word would look healthy.
+func TestMetricOfNothingSaysSo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, agenttest.Options{Node: "n1"})
+		for _, q := range []string{
+			metricQuery(`"nodes":["All"]`), metricQuery(`"nodes":["All"]`, `"format":"table"`),
+			metricQuery(`"nodes":["All"]`, `"aggregateBy":"node"`), metricQuery(`"nodes":["All"]`, `"source":"live"`),
+		} {
+			got := noticeTexts(f.frames(t, 5*time.Minute, q))
+			if want := "No GPU or MIG instance of the selection has gpu_power_watts in this range. Selected: nodes All."; !strings.Contains(got, want) {
+				t.Errorf("%s: %q", q, got)
+			}
+		}
+	})
+}
