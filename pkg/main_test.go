@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,6 +114,16 @@ func (p *prometheus) serve(w http.ResponseWriter, r *http.Request) {
 	p.tokens[r.Header.Get("Authorization")] = true
 	p.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
+	if r.Header.Get("If-None-Match") != "" {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if encoding := r.Header.Get("Accept-Encoding"); strings.Contains(encoding, "gzip") {
+		packed := gzip.NewWriter(w)
+		defer packed.Close()
+		w.Header().Set("Content-Encoding", "gzip")
+		w = packedWriter{w, packed}
+	}
 	answer := ""
 	switch r.URL.Path {
 	case "/api/v1/query":
@@ -144,6 +155,14 @@ func (p *prometheus) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = io.WriteString(w, answer)
 }
+
+// packedWriter is a response whose body is compressed, as Prometheus does for whoever accepts it.
+type packedWriter struct {
+	http.ResponseWriter
+	body io.Writer
+}
+
+func (w packedWriter) Write(b []byte) (int, error) { return w.body.Write(b) }
 
 func pluginContext(prometheusURL, agentAddress string, updated time.Time) *pluginv2.PluginContext {
 	return backend.ToProto().PluginContext(backend.PluginContext{
@@ -252,22 +271,42 @@ func (g grafana) checkResources(t *testing.T, plugin *pluginv2.PluginContext) {
 		"variables?kind=rack":               `"error":"kind \"rack\" is not known`,
 		"variables?kind=node&cluster=north": `{"value":"n1","text":"n1"}`,
 	} {
-		path, _, _ := strings.Cut(url, "?")
-		call, err := g.resource.CallResource(t.Context(), &pluginv2.CallResourceRequest{PluginContext: plugin, Method: http.MethodGet, Path: path, Url: url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var body string
-		for {
-			part, err := call.Recv()
-			if err != nil {
-				break
-			}
-			body += string(part.Body)
-		}
-		if !json.Valid([]byte(body)) || !strings.Contains(body, want) {
+		if body := g.callResource(t, plugin, url); !json.Valid([]byte(body)) || !strings.Contains(body, want) {
 			t.Errorf("%s: %s", url, body)
 		}
+	}
+}
+
+// callResource sends what a browser sends with every request. Most of it is about its own connection to Grafana.
+func (g grafana) callResource(t *testing.T, plugin *pluginv2.PluginContext, url string) string {
+	t.Helper()
+	path, _, _ := strings.Cut(url, "?")
+	call, err := g.resource.CallResource(t.Context(), &pluginv2.CallResourceRequest{
+		PluginContext: plugin, Method: http.MethodGet, Path: path, Url: url,
+		Headers: map[string]*pluginv2.StringList{
+			"Accept-Encoding": {Values: []string{"gzip, deflate, br"}}, "If-None-Match": {Values: []string{"x"}},
+			"Authorization": {Values: []string{"Bearer ada"}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body string
+	for {
+		part, err := call.Recv()
+		if err != nil {
+			return body
+		}
+		body += string(part.Body)
+	}
+}
+
+// A page asks for its variables first, when nothing is remembered yet.
+func TestWireOfAFreshDataSource(t *testing.T) {
+	server := startPrometheus(t)
+	body := startPlugin(t).callResource(t, pluginContext(server.URL, "127.0.0.1:1", time.Unix(1, 0)), "variables?kind=node")
+	if body != `{"values":[],"notices":[]}` && !strings.HasPrefix(body, `{"values":[],"notices":[{"severity":"warning","text":"Agent`) {
+		t.Errorf("variables: %s", body)
 	}
 }
 

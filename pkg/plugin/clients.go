@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend/httpclient"
@@ -21,7 +22,10 @@ const timeoutSlack = 5 * time.Second
 // to. What the endpoint says about authentication and TLS comes first.
 func endpointClient(base httpclient.Options, e settings.Endpoint) (*http.Client, error) {
 	opts := base
-	opts.ForwardHTTPHeaders = true
+	opts.ForwardHTTPHeaders = false
+	opts.ConfigureMiddleware = func(_ httpclient.Options, usual []httpclient.Middleware) []httpclient.Middleware {
+		return append(slices.Clip(usual), forwardTenant())
+	}
 	opts.Header = base.Header.Clone()
 	timeouts := httpclient.DefaultTimeoutOptions
 	if base.Timeouts != nil {

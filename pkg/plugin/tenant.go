@@ -7,30 +7,58 @@ import (
 	"net/http"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/backend/httpclient"
 )
 
 type tenantKey struct{}
+
+// tenant is a user as Prometheus knows them.
+type tenant struct {
+	id     string      // tells one from another, and says nothing about them
+	header http.Header // what Grafana forwards of them
+}
 
 // withTenant marks a request with the identity that is forwarded to Prometheus for its user, so that what a server
 // shows one user is not shown to another. Without forwarded credentials all users are one.
 func withTenant(ctx context.Context, headers http.Header) context.Context {
 	hash := sha256.New()
-	forwarded := false
+	forwarded := http.Header{}
 	for _, name := range []string{
 		backend.OAuthIdentityTokenHeaderName, backend.OAuthIdentityIDTokenHeaderName, backend.CookiesHeaderName, backend.GrafanaUserSignInTokenHeaderName,
 	} {
 		if value := headers.Get(name); value != "" {
-			forwarded = true
+			forwarded.Set(name, value)
 			hash.Write([]byte(name + "\xff" + value + "\xff"))
 		}
 	}
-	if !forwarded {
+	if len(forwarded) == 0 {
 		return ctx
 	}
-	return context.WithValue(ctx, tenantKey{}, hex.EncodeToString(hash.Sum(nil)))
+	return context.WithValue(ctx, tenantKey{}, tenant{hex.EncodeToString(hash.Sum(nil)), forwarded})
 }
 
 func tenantOf(ctx context.Context) string {
-	tenant, _ := ctx.Value(tenantKey{}).(string)
-	return tenant
+	t, _ := ctx.Value(tenantKey{}).(tenant)
+	return t.id
+}
+
+// forwardTenant sends the identity of the user who asks along, where the endpoint has no credentials of its own. The
+// SDK would forward everything that a browser sends with a resource call, Accept-Encoding for one, and then nobody
+// unpacks the answer.
+func forwardTenant() httpclient.Middleware {
+	return httpclient.NamedMiddlewareFunc("warpwatch-tenant", func(_ httpclient.Options, next http.RoundTripper) http.RoundTripper {
+		return httpclient.RoundTripperFunc(func(req *http.Request) (*http.Response, error) {
+			t, ok := req.Context().Value(tenantKey{}).(tenant)
+			if !ok {
+				return next.RoundTrip(req)
+			}
+			req = req.Clone(req.Context())
+			for name, values := range t.header {
+				if req.Header.Get(name) == "" {
+					req.Header[name] = values
+				}
+			}
+			return next.RoundTrip(req)
+		})
+	})
 }
