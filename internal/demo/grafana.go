@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/warpwatch/warpwatch/internal/stamp"
 )
 
 // The oldest Grafana that loads the plugin.
@@ -91,16 +93,24 @@ func checkVersion(text string) (string, error) {
 // grafanaEnv configures a Grafana of the demo's own: nothing is shared with one that is installed besides the program.
 func (s *Stack) grafanaEnv() ([]string, error) {
 	dir := s.folder.grafana()
-	plugins := filepath.Join(dir, "plugins")
-	if err := os.MkdirAll(plugins, 0o755); err != nil {
-		return nil, fmt.Errorf("make plugin folder: %w", err)
+	plugins, provisioning := filepath.Join(dir, "plugins"), filepath.Join(dir, "provisioning")
+	// Grafana calls it an error when one of its provisioning folders is missing.
+	for _, folder := range []string{plugins, filepath.Join(provisioning, "dashboards"), filepath.Join(provisioning, "alerting")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, fmt.Errorf("make folder for Grafana: %w", err)
+		}
 	}
-	link := filepath.Join(plugins, "warpwatch-gpu-app")
-	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("link plugin: %w", err)
+	for link, to := range map[string]string{
+		filepath.Join(plugins, "warpwatch-gpu-app"): filepath.Join(s.options.Root, "dist"),
+		filepath.Join(provisioning, "datasources"):  filepath.Join(s.options.Root, "provisioning", "datasources"),
+		filepath.Join(provisioning, "plugins"):      filepath.Join(s.options.Root, "provisioning", "plugins"),
+	} {
+		if err := relink(link, to); err != nil {
+			return nil, err
+		}
 	}
-	if err := os.Symlink(filepath.Join(s.options.Root, "dist"), link); err != nil {
-		return nil, fmt.Errorf("link plugin: %w", err)
+	if err := s.forgetOldDashboards(filepath.Join(dir, "data")); err != nil {
+		return nil, err
 	}
 	return []string{
 		"GF_SERVER_HTTP_ADDR=127.0.0.1",
@@ -108,7 +118,7 @@ func (s *Stack) grafanaEnv() ([]string, error) {
 		"GF_PATHS_DATA=" + filepath.Join(dir, "data"),
 		"GF_PATHS_LOGS=" + filepath.Join(dir, "logs"),
 		"GF_PATHS_PLUGINS=" + plugins,
-		"GF_PATHS_PROVISIONING=" + filepath.Join(s.options.Root, "provisioning"),
+		"GF_PATHS_PROVISIONING=" + provisioning,
 		"GF_PLUGINS_ALLOW_LOADING_UNSIGNED_PLUGINS=warpwatch-gpu-app,warpwatch-gpu-datasource",
 		"GF_PLUGINS_PREINSTALL_DISABLED=true",
 		"GF_AUTH_ANONYMOUS_ENABLED=true",
@@ -120,4 +130,28 @@ func (s *Stack) grafanaEnv() ([]string, error) {
 		"GF_NEWS_NEWS_FEED_ENABLED=false",
 		"GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH=" + filepath.Join(s.options.Root, "dist", "dashboards", "gpu-node-live.json"),
 	}, nil
+}
+
+func relink(link, to string) error {
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("link for Grafana: %w", err)
+	}
+	if err := os.Symlink(to, link); err != nil {
+		return fmt.Errorf("link for Grafana: %w", err)
+	}
+	return nil
+}
+
+// forgetOldDashboards empties the data folder when the app's dashboards changed: Grafana imports them again only when the
+// app's version has changed, too.
+func (s *Stack) forgetOldDashboards(data string) error {
+	imported := stamp.Stamp{File: data + ".stamp", Inputs: []string{filepath.Join(s.options.Root, "dist", "dashboards")}}
+	due, hash, err := imported.Due()
+	if err != nil || !due {
+		return err
+	}
+	if err := os.RemoveAll(data); err != nil {
+		return fmt.Errorf("empty Grafana's data folder: %w", err)
+	}
+	return imported.Done(hash)
 }
