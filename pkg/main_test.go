@@ -120,7 +120,7 @@ func (p *prometheus) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if encoding := r.Header.Get("Accept-Encoding"); strings.Contains(encoding, "gzip") {
 		packed := gzip.NewWriter(w)
-		defer packed.Close()
+		defer func() { _ = packed.Close() }() // the connection is gone when it fails
 		w.Header().Set("Content-Encoding", "gzip")
 		w = packedWriter{w, packed}
 	}
