@@ -26,7 +26,6 @@ export default defineConfig([
       '.cache/',
       'bin/',
       '**/artifacts/',
-      '**/work/',
       '**/ci/',
       'test-results/',
       'playwright-report/',
