@@ -139,7 +139,11 @@ func run(t *testing.T, boards int, body func(*bench)) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- collector.Run(ctx) }()
+		go func() {
+			// Not before body waits for the first time, so that what it sets up beforehand is there from the start.
+			time.Sleep(time.Nanosecond)
+			done <- collector.Run(ctx)
+		}()
 		body(b)
 		cancel()
 		require.NoError(t, <-done)
