@@ -79,23 +79,6 @@ type Board interface {
 	Sample(ctx context.Context, at time.Time, values []Values) error
 }
 
-// Event is something the driver reported by itself.
-type Event struct {
-	Kind EventKind
-	UUID string // of the physical GPU, "" when the driver did not say
-	XID  uint64 // for XID
-	Time time.Time
-}
-
-// EventKind says what happened.
-type EventKind uint8
-
-// Kinds of events.
-const (
-	XID           EventKind = iota // the driver reported an XID error
-	LayoutChanged                  // MIG instances were created or destroyed
-)
-
 // Error tells which call of a source failed, and how. It unwraps to one of the sentinels.
 type Error struct {
 	Act  string // "read temperature of GPU 3"
