@@ -147,9 +147,9 @@ func (c *Collector) setSource(to snapshot.Condition) {
 // note takes an event.
 func (c *Collector) note(e device.Event) {
 	switch e.Kind {
-	case device.LayoutChanged:
+	case device.EventLayoutChanged:
 		ask(c.rescan)
-	case device.XID:
+	case device.EventXID:
 		entry := c.find(e.UUID)
 		if entry == nil {
 			c.o.Logger.Warn("XID error of an unknown GPU", "xid", e.XID, "uuid", e.UUID)

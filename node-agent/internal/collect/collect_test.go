@@ -198,7 +198,7 @@ func TestOneLostBoard(t *testing.T) {
 	run(t, 8, func(b *bench) {
 		b.wait(5 * time.Second)
 		b.boards[3].set(func() { b.boards[3].err = fmt.Errorf("sample GPU 3: %w", device.ErrLost) })
-		b.source.events <- device.Event{Kind: device.XID, UUID: "GPU-3", XID: 79, Time: time.Now()}
+		b.source.events <- device.Event{Kind: device.EventXID, UUID: "GPU-3", XID: 79, Time: time.Now()}
 		b.wait(2 * time.Second)
 		assert.Equal(t, gpu.Absent(gpu.Lost), b.power(3))
 		assert.True(t, b.power(2).OK())
@@ -351,7 +351,7 @@ func TestMIGChangeIsNoticedAtOnce(t *testing.T) {
 		instance.GPUInstance = "3"
 		split.devices = append(split.devices, instance)
 		b.source.set(func() { b.source.boards = []device.Board{split} })
-		b.source.events <- device.Event{Kind: device.LayoutChanged}
+		b.source.events <- device.Event{Kind: device.EventLayoutChanged}
 		b.wait(2 * time.Second)
 		assert.Len(t, b.store.Newest().Schema.Devices, 2)
 		assert.True(t, b.power(0).OK())

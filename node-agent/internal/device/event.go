@@ -13,7 +13,7 @@ type Event struct {
 	PCIBusID string
 	// GPUInstance and ComputeInstance are those of a MIG instance, "" otherwise.
 	GPUInstance, ComputeInstance string
-	XID                          uint64 // for XID
+	XID                          uint64 // for EventXID
 	Detail                       string // one line for people, "" when the kind says it all
 }
 
@@ -34,31 +34,31 @@ type EventKind uint8
 
 // Kinds of events.
 const (
-	XID                   EventKind = iota // the driver reported an XID error
-	LayoutChanged                          // MIG instances were created, destroyed or given another profile
-	ECCCorrected                           // a single-bit error was corrected
-	ECCUncorrected                         // a double-bit error
-	ECCStorm                               // many corrected errors in a short time
-	PageRetired                            // a page of device memory was retired, or a row remapped
-	PageRetirementFailed                   // there was no spare left for it
-	PoisonContained                        // poisoned data was consumed, and the damage contained
-	PoisonUncontained                      // poisoned data was consumed, and all work on the GPU is suspect
-	ClocksChanged                          // the clocks that may be used changed
-	PowerSourceChanged                     // from the mains to a battery or back
-	RecoveryActionChanged                  // what NVIDIA says must be done to recover the GPU
-	Unavailable                            // the driver gave the GPU up
-	Lost                                   // the GPU does not answer any more
-	Returned                               // it answers again
-	LogMatched                             // a rule matched a line of a log
+	EventXID                   EventKind = iota // the driver reported an XID error
+	EventLayoutChanged                          // MIG instances were created, destroyed or given another profile
+	EventECCCorrected                           // a single-bit error was corrected
+	EventECCUncorrected                         // a double-bit error
+	EventECCStorm                               // many corrected errors in a short time
+	EventPageRetired                            // a page of device memory was retired, or a row remapped
+	EventPageRetirementFailed                   // there was no spare left for it
+	EventPoisonContained                        // poisoned data was consumed, and the damage contained
+	EventPoisonUncontained                      // poisoned data was consumed, and all work on the GPU is suspect
+	EventClocksChanged                          // the clocks that may be used changed
+	EventPowerSourceChanged                     // from the mains to a battery or back
+	EventRecoveryActionChanged                  // what NVIDIA says must be done to recover the GPU
+	EventUnavailable                            // the driver gave the GPU up
+	EventLost                                   // the GPU does not answer any more
+	EventReturned                               // it answers again
+	EventLogMatched                             // a rule matched a line of a log
 	NumEventKinds
 )
 
 var eventKindNames = [NumEventKinds]string{
-	XID: "xid", LayoutChanged: "mig_layout_changed", ECCCorrected: "ecc_corrected", ECCUncorrected: "ecc_uncorrected",
-	ECCStorm: "ecc_storm", PageRetired: "page_retired", PageRetirementFailed: "page_retirement_failed",
-	PoisonContained: "poison_contained", PoisonUncontained: "poison_uncontained", ClocksChanged: "clocks_changed",
-	PowerSourceChanged: "power_source_changed", RecoveryActionChanged: "recovery_action_changed", Unavailable: "unavailable",
-	Lost: "lost", Returned: "returned", LogMatched: "log_matched",
+	EventXID: "xid", EventLayoutChanged: "mig_layout_changed", EventECCCorrected: "ecc_corrected", EventECCUncorrected: "ecc_uncorrected",
+	EventECCStorm: "ecc_storm", EventPageRetired: "page_retired", EventPageRetirementFailed: "page_retirement_failed",
+	EventPoisonContained: "poison_contained", EventPoisonUncontained: "poison_uncontained", EventClocksChanged: "clocks_changed",
+	EventPowerSourceChanged: "power_source_changed", EventRecoveryActionChanged: "recovery_action_changed", EventUnavailable: "unavailable",
+	EventLost: "lost", EventReturned: "returned", EventLogMatched: "log_matched",
 }
 
 // String is the kind as labels and messages show it.

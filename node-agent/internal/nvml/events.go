@@ -101,9 +101,9 @@ func (s *Source) event(data nvml.EventData, uuids map[nvml.Device]string) (devic
 	e := device.Event{Time: s.lib.now(), UUID: uuids[data.Device]}
 	switch data.EventType {
 	case nvml.EventTypeXidCriticalError:
-		e.Kind, e.XID = device.XID, data.EventData
+		e.Kind, e.XID = device.EventXID, data.EventData
 	case nvml.EventMigConfigChange:
-		e.Kind = device.LayoutChanged
+		e.Kind = device.EventLayoutChanged
 	default:
 		return device.Event{}, false
 	}

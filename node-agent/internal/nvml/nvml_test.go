@@ -364,13 +364,13 @@ func TestEvents(t *testing.T) {
 
 	// The GPU that reports XID 79 does not answer any more when the event is read.
 	f.events <- nvml.EventData{Device: f.gpus[0], EventType: nvml.EventTypeXidCriticalError, EventData: 31}
-	assert.Equal(t, device.Event{Kind: device.XID, UUID: f.gpus[0].UUID, XID: 31, Time: f.clock()}, <-got)
+	assert.Equal(t, device.Event{Kind: device.EventXID, UUID: f.gpus[0].UUID, XID: 31, Time: f.clock()}, <-got)
 	f.gpus[1].set("*", nvml.ERROR_GPU_IS_LOST)
 	f.events <- nvml.EventData{Device: f.gpus[1], EventType: nvml.EventTypeXidCriticalError, EventData: 79}
-	assert.Equal(t, device.Event{Kind: device.XID, UUID: f.gpus[1].UUID, XID: 79, Time: f.clock()}, <-got)
+	assert.Equal(t, device.Event{Kind: device.EventXID, UUID: f.gpus[1].UUID, XID: 79, Time: f.clock()}, <-got)
 	f.events <- nvml.EventData{Device: f.gpus[0], EventType: 1 << 30} // D26: not a kind that is known
 	f.events <- nvml.EventData{Device: f.gpus[0], EventType: nvml.EventMigConfigChange}
-	assert.Equal(t, device.LayoutChanged, (<-got).Kind)
+	assert.Equal(t, device.EventLayoutChanged, (<-got).Kind)
 	cancel()
 	assert.True(t, errors.Is(<-done, context.Canceled))
 }

@@ -133,7 +133,7 @@ func (s *Source) eventsIn(cell int64) []device.Event {
 	for _, b := range s.boards {
 		for _, code := range b.faults.xids(cell) {
 			events = append(events, device.Event{
-				Kind: device.XID, UUID: b.devices[0].UUID, XID: code, Time: time.Unix(cell*cellSeconds, 0),
+				Kind: device.EventXID, UUID: b.devices[0].UUID, XID: code, Time: time.Unix(cell*cellSeconds, 0),
 			})
 		}
 	}
