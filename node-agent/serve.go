@@ -18,6 +18,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/collect"
 	"github.com/warpwatch/warpwatch/node-agent/internal/config"
+	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/export"
 	"github.com/warpwatch/warpwatch/node-agent/internal/replay"
 	"github.com/warpwatch/warpwatch/node-agent/internal/server"
@@ -67,7 +68,7 @@ func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
 		return err
 	}
 	web, err := server.New(server.Options{
-		Node: node, Store: store, Empty: snapshot.NewSchema(node, "", nil, rows), Metrics: export.Handler(exporter, own),
+		Node: node, Store: store, Empty: snapshot.NewSchema(node, "", nil, device.AllGroups, rows), Metrics: export.Handler(exporter, own),
 		Access: access, TLS: webConfig.TLS, Headers: webConfig.Headers, MaxSubscribers: c.MaxSubscribers, Registerer: own,
 		Logger: log,
 	})

@@ -197,7 +197,7 @@ func (c *Catalog) add(row metricRow, rules dialectFile) error {
 var (
 	validName     = regexp.MustCompile(`^gpu_[a-z0-9]+(_[a-z0-9]+)*$`)
 	knownFamilies = []string{
-		"utilization", "profiling", "memory", "power", "temperature", "clocks", "throttling", "interconnect", "errors", "cooling",
+		"utilization", "profiling", "memory", "power", "temperature", "clocks", "throttling", "interconnect", "errors", "cooling", "configuration",
 	}
 	knownAggregations = []string{"avg", "max", "min", "sum"}
 )

@@ -37,6 +37,9 @@ func newSchema(t Target, sent *wire.Schema) *Schema {
 	}
 	seen := make(map[place]bool, len(sent.GetColumns()))
 	for i, c := range sent.GetColumns() {
+		if c.GetLabel() != "" {
+			continue // a part of a metric: nothing asks for it live
+		}
 		at := place{c.GetMetric(), int(c.GetDevice())}
 		if !seen[at] {
 			seen[at] = true

@@ -96,7 +96,14 @@ type Request struct {
 	// When not resuming: how much of the ring to send before the newest tick, in milliseconds.
 	BackfillMs uint64 `protobuf:"varint,3,opt,name=backfill_ms,json=backfillMs,proto3" json:"backfill_ms,omitempty"`
 	// Who asks, for the agent's log: "warpwatch-plugin/1.2.3".
-	Reader        string `protobuf:"bytes,4,opt,name=reader,proto3" json:"reader,omitempty"`
+	Reader string `protobuf:"bytes,4,opt,name=reader,proto3" json:"reader,omitempty"`
+	// Send events with a higher number, and then those that happen. Counted like ticks, in the same epoch.
+	Events      bool   `protobuf:"varint,5,opt,name=events,proto3" json:"events,omitempty"`
+	EventsAfter uint64 `protobuf:"varint,6,opt,name=events_after,json=eventsAfter,proto3" json:"events_after,omitempty"`
+	// Send the list of processes now and whenever it was read again.
+	Processes bool `protobuf:"varint,7,opt,name=processes,proto3" json:"processes,omitempty"`
+	// Send the owners of the devices now and whenever they change.
+	Owners        bool `protobuf:"varint,8,opt,name=owners,proto3" json:"owners,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,6 +166,34 @@ func (x *Request) GetReader() string {
 	return ""
 }
 
+func (x *Request) GetEvents() bool {
+	if x != nil {
+		return x.Events
+	}
+	return false
+}
+
+func (x *Request) GetEventsAfter() uint64 {
+	if x != nil {
+		return x.EventsAfter
+	}
+	return 0
+}
+
+func (x *Request) GetProcesses() bool {
+	if x != nil {
+		return x.Processes
+	}
+	return false
+}
+
+func (x *Request) GetOwners() bool {
+	if x != nil {
+		return x.Owners
+	}
+	return false
+}
+
 // Message is what the agent sends.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -167,6 +202,9 @@ type Message struct {
 	//	*Message_Schema
 	//	*Message_Batch
 	//	*Message_Heartbeat
+	//	*Message_Events
+	//	*Message_Processes
+	//	*Message_Owners
 	Body          isMessage_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -236,6 +274,33 @@ func (x *Message) GetHeartbeat() *Heartbeat {
 	return nil
 }
 
+func (x *Message) GetEvents() *Events {
+	if x != nil {
+		if x, ok := x.Body.(*Message_Events); ok {
+			return x.Events
+		}
+	}
+	return nil
+}
+
+func (x *Message) GetProcesses() *Processes {
+	if x != nil {
+		if x, ok := x.Body.(*Message_Processes); ok {
+			return x.Processes
+		}
+	}
+	return nil
+}
+
+func (x *Message) GetOwners() *Owners {
+	if x != nil {
+		if x, ok := x.Body.(*Message_Owners); ok {
+			return x.Owners
+		}
+	}
+	return nil
+}
+
 type isMessage_Body interface {
 	isMessage_Body()
 }
@@ -252,11 +317,30 @@ type Message_Heartbeat struct {
 	Heartbeat *Heartbeat `protobuf:"bytes,3,opt,name=heartbeat,proto3,oneof"`
 }
 
+type Message_Events struct {
+	// Sent only to readers that asked for them.
+	Events *Events `protobuf:"bytes,4,opt,name=events,proto3,oneof"`
+}
+
+type Message_Processes struct {
+	Processes *Processes `protobuf:"bytes,5,opt,name=processes,proto3,oneof"`
+}
+
+type Message_Owners struct {
+	Owners *Owners `protobuf:"bytes,6,opt,name=owners,proto3,oneof"`
+}
+
 func (*Message_Schema) isMessage_Body() {}
 
 func (*Message_Batch) isMessage_Body() {}
 
 func (*Message_Heartbeat) isMessage_Body() {}
+
+func (*Message_Events) isMessage_Body() {}
+
+func (*Message_Processes) isMessage_Body() {}
+
+func (*Message_Owners) isMessage_Body() {}
 
 // Schema names the node, its devices and what each column of a tick means.
 type Schema struct {
@@ -504,9 +588,12 @@ type Column struct {
 	// Index into Schema.devices.
 	Device uint32 `protobuf:"varint,1,opt,name=device,proto3" json:"device,omitempty"`
 	// Canonical name, e.g. "gpu_power_watts".
-	Metric        string `protobuf:"bytes,2,opt,name=metric,proto3" json:"metric,omitempty"`
-	Multiplier    uint64 `protobuf:"varint,3,opt,name=multiplier,proto3" json:"multiplier,omitempty"`
-	Divisor       uint64 `protobuf:"varint,4,opt,name=divisor,proto3" json:"divisor,omitempty"`
+	Metric     string `protobuf:"bytes,2,opt,name=metric,proto3" json:"metric,omitempty"`
+	Multiplier uint64 `protobuf:"varint,3,opt,name=multiplier,proto3" json:"multiplier,omitempty"`
+	Divisor    uint64 `protobuf:"varint,4,opt,name=divisor,proto3" json:"divisor,omitempty"`
+	// What tells this column from others of the same metric and device: "link" = "3". Empty for most.
+	Label         string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
+	LabelValue    string `protobuf:"bytes,6,opt,name=label_value,json=labelValue,proto3" json:"label_value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -567,6 +654,20 @@ func (x *Column) GetDivisor() uint64 {
 		return x.Divisor
 	}
 	return 0
+}
+
+func (x *Column) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *Column) GetLabelValue() string {
+	if x != nil {
+		return x.LabelValue
+	}
+	return ""
 }
 
 // Batch holds ticks in the order of their sequence numbers.
@@ -767,21 +868,604 @@ func (x *Heartbeat) GetSeq() uint64 {
 	return 0
 }
 
+// Events are things that happened, in the order of their numbers.
+type Events struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Events []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Events left out just before these because they are gone from the agent's memory.
+	Dropped       uint64 `protobuf:"varint,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Events) Reset() {
+	*x = Events{}
+	mi := &file_pkg_wire_agent_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Events) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Events) ProtoMessage() {}
+
+func (x *Events) ProtoReflect() protoreflect.Message {
+	mi := &file_pkg_wire_agent_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Events.ProtoReflect.Descriptor instead.
+func (*Events) Descriptor() ([]byte, []int) {
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Events) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *Events) GetDropped() uint64 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
+// Event is something that happened to a GPU, or that a rule found in a log.
+type Event struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Seq        uint64                 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
+	TimeUnixMs int64                  `protobuf:"varint,2,opt,name=time_unix_ms,json=timeUnixMs,proto3" json:"time_unix_ms,omitempty"`
+	// "xid", "lost", "mig_layout_changed", …: readers show kinds that they do not know as they are.
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// "nvml", "kernel", "agent", "log" or "simulate".
+	Origin string `protobuf:"bytes,4,opt,name=origin,proto3" json:"origin,omitempty"`
+	// UUID of the physical GPU, "" when nobody knows which.
+	Uuid            string  `protobuf:"bytes,5,opt,name=uuid,proto3" json:"uuid,omitempty"`
+	GpuInstance     *uint32 `protobuf:"varint,6,opt,name=gpu_instance,json=gpuInstance,proto3,oneof" json:"gpu_instance,omitempty"`
+	ComputeInstance *uint32 `protobuf:"varint,7,opt,name=compute_instance,json=computeInstance,proto3,oneof" json:"compute_instance,omitempty"`
+	Xid             uint64  `protobuf:"varint,8,opt,name=xid,proto3" json:"xid,omitempty"`
+	// One line for people.
+	Detail        string `protobuf:"bytes,9,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Event) Reset() {
+	*x = Event{}
+	mi := &file_pkg_wire_agent_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Event) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Event) ProtoMessage() {}
+
+func (x *Event) ProtoReflect() protoreflect.Message {
+	mi := &file_pkg_wire_agent_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Event.ProtoReflect.Descriptor instead.
+func (*Event) Descriptor() ([]byte, []int) {
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Event) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Event) GetTimeUnixMs() int64 {
+	if x != nil {
+		return x.TimeUnixMs
+	}
+	return 0
+}
+
+func (x *Event) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Event) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *Event) GetUuid() string {
+	if x != nil {
+		return x.Uuid
+	}
+	return ""
+}
+
+func (x *Event) GetGpuInstance() uint32 {
+	if x != nil && x.GpuInstance != nil {
+		return *x.GpuInstance
+	}
+	return 0
+}
+
+func (x *Event) GetComputeInstance() uint32 {
+	if x != nil && x.ComputeInstance != nil {
+		return *x.ComputeInstance
+	}
+	return 0
+}
+
+func (x *Event) GetXid() uint64 {
+	if x != nil {
+		return x.Xid
+	}
+	return 0
+}
+
+func (x *Event) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+// Processes are all processes that use the node's GPUs.
+type Processes struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	TimeUnixMs int64                  `protobuf:"varint,1,opt,name=time_unix_ms,json=timeUnixMs,proto3" json:"time_unix_ms,omitempty"`
+	Processes  []*Process             `protobuf:"bytes,2,rep,name=processes,proto3" json:"processes,omitempty"`
+	// Why the list is not complete, "" when it is.
+	Incomplete    string `protobuf:"bytes,3,opt,name=incomplete,proto3" json:"incomplete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Processes) Reset() {
+	*x = Processes{}
+	mi := &file_pkg_wire_agent_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Processes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Processes) ProtoMessage() {}
+
+func (x *Processes) ProtoReflect() protoreflect.Message {
+	mi := &file_pkg_wire_agent_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Processes.ProtoReflect.Descriptor instead.
+func (*Processes) Descriptor() ([]byte, []int) {
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Processes) GetTimeUnixMs() int64 {
+	if x != nil {
+		return x.TimeUnixMs
+	}
+	return 0
+}
+
+func (x *Processes) GetProcesses() []*Process {
+	if x != nil {
+		return x.Processes
+	}
+	return nil
+}
+
+func (x *Processes) GetIncomplete() string {
+	if x != nil {
+		return x.Incomplete
+	}
+	return ""
+}
+
+// Process is one process on one device. A value that is not set was not measured.
+type Process struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index into the newest Schema.devices.
+	Device uint32 `protobuf:"varint,1,opt,name=device,proto3" json:"device,omitempty"`
+	// Of the host.
+	Pid  uint32 `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	User string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	// "compute", "mps" or "graphics".
+	Kind                string   `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	MemoryBytes         *uint64  `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3,oneof" json:"memory_bytes,omitempty"`
+	SmRatio             *float64 `protobuf:"fixed64,7,opt,name=sm_ratio,json=smRatio,proto3,oneof" json:"sm_ratio,omitempty"`
+	MemoryActivityRatio *float64 `protobuf:"fixed64,8,opt,name=memory_activity_ratio,json=memoryActivityRatio,proto3,oneof" json:"memory_activity_ratio,omitempty"`
+	EncoderRatio        *float64 `protobuf:"fixed64,9,opt,name=encoder_ratio,json=encoderRatio,proto3,oneof" json:"encoder_ratio,omitempty"`
+	DecoderRatio        *float64 `protobuf:"fixed64,10,opt,name=decoder_ratio,json=decoderRatio,proto3,oneof" json:"decoder_ratio,omitempty"`
+	// Whose it is, where that is known.
+	Owner         *Owner `protobuf:"bytes,11,opt,name=owner,proto3" json:"owner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Process) Reset() {
+	*x = Process{}
+	mi := &file_pkg_wire_agent_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Process) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Process) ProtoMessage() {}
+
+func (x *Process) ProtoReflect() protoreflect.Message {
+	mi := &file_pkg_wire_agent_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Process.ProtoReflect.Descriptor instead.
+func (*Process) Descriptor() ([]byte, []int) {
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Process) GetDevice() uint32 {
+	if x != nil {
+		return x.Device
+	}
+	return 0
+}
+
+func (x *Process) GetPid() uint32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *Process) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Process) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Process) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Process) GetMemoryBytes() uint64 {
+	if x != nil && x.MemoryBytes != nil {
+		return *x.MemoryBytes
+	}
+	return 0
+}
+
+func (x *Process) GetSmRatio() float64 {
+	if x != nil && x.SmRatio != nil {
+		return *x.SmRatio
+	}
+	return 0
+}
+
+func (x *Process) GetMemoryActivityRatio() float64 {
+	if x != nil && x.MemoryActivityRatio != nil {
+		return *x.MemoryActivityRatio
+	}
+	return 0
+}
+
+func (x *Process) GetEncoderRatio() float64 {
+	if x != nil && x.EncoderRatio != nil {
+		return *x.EncoderRatio
+	}
+	return 0
+}
+
+func (x *Process) GetDecoderRatio() float64 {
+	if x != nil && x.DecoderRatio != nil {
+		return *x.DecoderRatio
+	}
+	return 0
+}
+
+func (x *Process) GetOwner() *Owner {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+// Owners are all workloads that own the node's GPUs.
+type Owners struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TimeUnixMs    int64                  `protobuf:"varint,1,opt,name=time_unix_ms,json=timeUnixMs,proto3" json:"time_unix_ms,omitempty"`
+	Owners        []*Ownership           `protobuf:"bytes,2,rep,name=owners,proto3" json:"owners,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Owners) Reset() {
+	*x = Owners{}
+	mi := &file_pkg_wire_agent_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Owners) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Owners) ProtoMessage() {}
+
+func (x *Owners) ProtoReflect() protoreflect.Message {
+	mi := &file_pkg_wire_agent_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Owners.ProtoReflect.Descriptor instead.
+func (*Owners) Descriptor() ([]byte, []int) {
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Owners) GetTimeUnixMs() int64 {
+	if x != nil {
+		return x.TimeUnixMs
+	}
+	return 0
+}
+
+func (x *Owners) GetOwners() []*Ownership {
+	if x != nil {
+		return x.Owners
+	}
+	return nil
+}
+
+// Ownership is a workload and the device that it was given or uses.
+type Ownership struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index into the newest Schema.devices.
+	Device        uint32 `protobuf:"varint,1,opt,name=device,proto3" json:"device,omitempty"`
+	Owner         *Owner `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ownership) Reset() {
+	*x = Ownership{}
+	mi := &file_pkg_wire_agent_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ownership) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ownership) ProtoMessage() {}
+
+func (x *Ownership) ProtoReflect() protoreflect.Message {
+	mi := &file_pkg_wire_agent_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ownership.ProtoReflect.Descriptor instead.
+func (*Ownership) Descriptor() ([]byte, []int) {
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Ownership) GetDevice() uint32 {
+	if x != nil {
+		return x.Device
+	}
+	return 0
+}
+
+func (x *Ownership) GetOwner() *Owner {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+// Owner is a workload: a container of a pod, a step of a Slurm job, or a plain container.
+type Owner struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Namespace   string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Pod         string                 `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
+	Container   string                 `protobuf:"bytes,3,opt,name=container,proto3" json:"container,omitempty"`
+	SlurmJob    string                 `protobuf:"bytes,4,opt,name=slurm_job,json=slurmJob,proto3" json:"slurm_job,omitempty"`
+	SlurmStep   string                 `protobuf:"bytes,5,opt,name=slurm_step,json=slurmStep,proto3" json:"slurm_step,omitempty"`
+	User        string                 `protobuf:"bytes,6,opt,name=user,proto3" json:"user,omitempty"`
+	ContainerId string                 `protobuf:"bytes,7,opt,name=container_id,json=containerId,proto3" json:"container_id,omitempty"`
+	// "kubelet", "slurm" or "cgroup".
+	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
+	// Which share of a GPU that several workloads share, "" when it is not shared.
+	Replica       string `protobuf:"bytes,9,opt,name=replica,proto3" json:"replica,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Owner) Reset() {
+	*x = Owner{}
+	mi := &file_pkg_wire_agent_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Owner) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Owner) ProtoMessage() {}
+
+func (x *Owner) ProtoReflect() protoreflect.Message {
+	mi := &file_pkg_wire_agent_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Owner.ProtoReflect.Descriptor instead.
+func (*Owner) Descriptor() ([]byte, []int) {
+	return file_pkg_wire_agent_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Owner) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *Owner) GetPod() string {
+	if x != nil {
+		return x.Pod
+	}
+	return ""
+}
+
+func (x *Owner) GetContainer() string {
+	if x != nil {
+		return x.Container
+	}
+	return ""
+}
+
+func (x *Owner) GetSlurmJob() string {
+	if x != nil {
+		return x.SlurmJob
+	}
+	return ""
+}
+
+func (x *Owner) GetSlurmStep() string {
+	if x != nil {
+		return x.SlurmStep
+	}
+	return ""
+}
+
+func (x *Owner) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Owner) GetContainerId() string {
+	if x != nil {
+		return x.ContainerId
+	}
+	return ""
+}
+
+func (x *Owner) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Owner) GetReplica() string {
+	if x != nil {
+		return x.Replica
+	}
+	return ""
+}
+
 var File_pkg_wire_agent_proto protoreflect.FileDescriptor
 
 const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x14pkg/wire/agent.proto\x12\x12warpwatch.agent.v1\"\x88\x01\n" +
+	"\x14pkg/wire/agent.proto\x12\x12warpwatch.agent.v1\"\xf9\x01\n" +
 	"\aRequest\x12!\n" +
 	"\fresume_epoch\x18\x01 \x01(\tR\vresumeEpoch\x12!\n" +
 	"\fresume_after\x18\x02 \x01(\x04R\vresumeAfter\x12\x1f\n" +
 	"\vbackfill_ms\x18\x03 \x01(\x04R\n" +
 	"backfillMs\x12\x16\n" +
-	"\x06reader\x18\x04 \x01(\tR\x06reader\"\xb9\x01\n" +
+	"\x06reader\x18\x04 \x01(\tR\x06reader\x12\x16\n" +
+	"\x06events\x18\x05 \x01(\bR\x06events\x12!\n" +
+	"\fevents_after\x18\x06 \x01(\x04R\veventsAfter\x12\x1c\n" +
+	"\tprocesses\x18\a \x01(\bR\tprocesses\x12\x16\n" +
+	"\x06owners\x18\b \x01(\bR\x06owners\"\xe4\x02\n" +
 	"\aMessage\x124\n" +
 	"\x06schema\x18\x01 \x01(\v2\x1a.warpwatch.agent.v1.SchemaH\x00R\x06schema\x121\n" +
 	"\x05batch\x18\x02 \x01(\v2\x19.warpwatch.agent.v1.BatchH\x00R\x05batch\x12=\n" +
-	"\theartbeat\x18\x03 \x01(\v2\x1d.warpwatch.agent.v1.HeartbeatH\x00R\theartbeatB\x06\n" +
+	"\theartbeat\x18\x03 \x01(\v2\x1d.warpwatch.agent.v1.HeartbeatH\x00R\theartbeat\x124\n" +
+	"\x06events\x18\x04 \x01(\v2\x1a.warpwatch.agent.v1.EventsH\x00R\x06events\x12=\n" +
+	"\tprocesses\x18\x05 \x01(\v2\x1d.warpwatch.agent.v1.ProcessesH\x00R\tprocesses\x124\n" +
+	"\x06owners\x18\x06 \x01(\v2\x1a.warpwatch.agent.v1.OwnersH\x00R\x06ownersB\x06\n" +
 	"\x04body\"\x84\x03\n" +
 	"\x06Schema\x12%\n" +
 	"\x0eschema_version\x18\x01 \x01(\rR\rschemaVersion\x12#\n" +
@@ -810,14 +1494,17 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\vmig_enabled\x18\t \x01(\bR\n" +
 	"migEnabledB\x0f\n" +
 	"\r_gpu_instanceB\x13\n" +
-	"\x11_compute_instance\"r\n" +
+	"\x11_compute_instance\"\xa9\x01\n" +
 	"\x06Column\x12\x16\n" +
 	"\x06device\x18\x01 \x01(\rR\x06device\x12\x16\n" +
 	"\x06metric\x18\x02 \x01(\tR\x06metric\x12\x1e\n" +
 	"\n" +
 	"multiplier\x18\x03 \x01(\x04R\n" +
 	"multiplier\x12\x18\n" +
-	"\adivisor\x18\x04 \x01(\x04R\adivisor\"7\n" +
+	"\adivisor\x18\x04 \x01(\x04R\adivisor\x12\x14\n" +
+	"\x05label\x18\x05 \x01(\tR\x05label\x12\x1f\n" +
+	"\vlabel_value\x18\x06 \x01(\tR\n" +
+	"labelValue\"7\n" +
 	"\x05Batch\x12.\n" +
 	"\x05ticks\x18\x01 \x03(\v2\x18.warpwatch.agent.v1.TickR\x05ticks\"\xf5\x01\n" +
 	"\x04Tick\x12\x10\n" +
@@ -831,7 +1518,66 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\adropped\x18\a \x01(\x04R\adropped\"A\n" +
 	"\tHeartbeat\x12\"\n" +
 	"\rclock_unix_ms\x18\x01 \x01(\x03R\vclockUnixMs\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq*S\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"U\n" +
+	"\x06Events\x121\n" +
+	"\x06events\x18\x01 \x03(\v2\x19.warpwatch.agent.v1.EventR\x06events\x12\x18\n" +
+	"\adropped\x18\x02 \x01(\x04R\adropped\"\xa3\x02\n" +
+	"\x05Event\x12\x10\n" +
+	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12 \n" +
+	"\ftime_unix_ms\x18\x02 \x01(\x03R\n" +
+	"timeUnixMs\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06origin\x18\x04 \x01(\tR\x06origin\x12\x12\n" +
+	"\x04uuid\x18\x05 \x01(\tR\x04uuid\x12&\n" +
+	"\fgpu_instance\x18\x06 \x01(\rH\x00R\vgpuInstance\x88\x01\x01\x12.\n" +
+	"\x10compute_instance\x18\a \x01(\rH\x01R\x0fcomputeInstance\x88\x01\x01\x12\x10\n" +
+	"\x03xid\x18\b \x01(\x04R\x03xid\x12\x16\n" +
+	"\x06detail\x18\t \x01(\tR\x06detailB\x0f\n" +
+	"\r_gpu_instanceB\x13\n" +
+	"\x11_compute_instance\"\x88\x01\n" +
+	"\tProcesses\x12 \n" +
+	"\ftime_unix_ms\x18\x01 \x01(\x03R\n" +
+	"timeUnixMs\x129\n" +
+	"\tprocesses\x18\x02 \x03(\v2\x1b.warpwatch.agent.v1.ProcessR\tprocesses\x12\x1e\n" +
+	"\n" +
+	"incomplete\x18\x03 \x01(\tR\n" +
+	"incomplete\"\xd1\x03\n" +
+	"\aProcess\x12\x16\n" +
+	"\x06device\x18\x01 \x01(\rR\x06device\x12\x10\n" +
+	"\x03pid\x18\x02 \x01(\rR\x03pid\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\x12&\n" +
+	"\fmemory_bytes\x18\x06 \x01(\x04H\x00R\vmemoryBytes\x88\x01\x01\x12\x1e\n" +
+	"\bsm_ratio\x18\a \x01(\x01H\x01R\asmRatio\x88\x01\x01\x127\n" +
+	"\x15memory_activity_ratio\x18\b \x01(\x01H\x02R\x13memoryActivityRatio\x88\x01\x01\x12(\n" +
+	"\rencoder_ratio\x18\t \x01(\x01H\x03R\fencoderRatio\x88\x01\x01\x12(\n" +
+	"\rdecoder_ratio\x18\n" +
+	" \x01(\x01H\x04R\fdecoderRatio\x88\x01\x01\x12/\n" +
+	"\x05owner\x18\v \x01(\v2\x19.warpwatch.agent.v1.OwnerR\x05ownerB\x0f\n" +
+	"\r_memory_bytesB\v\n" +
+	"\t_sm_ratioB\x18\n" +
+	"\x16_memory_activity_ratioB\x10\n" +
+	"\x0e_encoder_ratioB\x10\n" +
+	"\x0e_decoder_ratio\"a\n" +
+	"\x06Owners\x12 \n" +
+	"\ftime_unix_ms\x18\x01 \x01(\x03R\n" +
+	"timeUnixMs\x125\n" +
+	"\x06owners\x18\x02 \x03(\v2\x1d.warpwatch.agent.v1.OwnershipR\x06owners\"T\n" +
+	"\tOwnership\x12\x16\n" +
+	"\x06device\x18\x01 \x01(\rR\x06device\x12/\n" +
+	"\x05owner\x18\x02 \x01(\v2\x19.warpwatch.agent.v1.OwnerR\x05owner\"\xfa\x01\n" +
+	"\x05Owner\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x10\n" +
+	"\x03pod\x18\x02 \x01(\tR\x03pod\x12\x1c\n" +
+	"\tcontainer\x18\x03 \x01(\tR\tcontainer\x12\x1b\n" +
+	"\tslurm_job\x18\x04 \x01(\tR\bslurmJob\x12\x1d\n" +
+	"\n" +
+	"slurm_step\x18\x05 \x01(\tR\tslurmStep\x12\x12\n" +
+	"\x04user\x18\x06 \x01(\tR\x04user\x12!\n" +
+	"\fcontainer_id\x18\a \x01(\tR\vcontainerId\x12\x16\n" +
+	"\x06source\x18\b \x01(\tR\x06source\x12\x18\n" +
+	"\areplica\x18\t \x01(\tR\areplica*S\n" +
 	"\fReadingState\x12\v\n" +
 	"\aNO_DATA\x10\x00\x12\x06\n" +
 	"\x02OK\x10\x01\x12\x11\n" +
@@ -852,7 +1598,7 @@ func file_pkg_wire_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_pkg_wire_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_pkg_wire_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_pkg_wire_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_pkg_wire_agent_proto_goTypes = []any{
 	(ReadingState)(0), // 0: warpwatch.agent.v1.ReadingState
 	(*Request)(nil),   // 1: warpwatch.agent.v1.Request
@@ -863,20 +1609,35 @@ var file_pkg_wire_agent_proto_goTypes = []any{
 	(*Batch)(nil),     // 6: warpwatch.agent.v1.Batch
 	(*Tick)(nil),      // 7: warpwatch.agent.v1.Tick
 	(*Heartbeat)(nil), // 8: warpwatch.agent.v1.Heartbeat
+	(*Events)(nil),    // 9: warpwatch.agent.v1.Events
+	(*Event)(nil),     // 10: warpwatch.agent.v1.Event
+	(*Processes)(nil), // 11: warpwatch.agent.v1.Processes
+	(*Process)(nil),   // 12: warpwatch.agent.v1.Process
+	(*Owners)(nil),    // 13: warpwatch.agent.v1.Owners
+	(*Ownership)(nil), // 14: warpwatch.agent.v1.Ownership
+	(*Owner)(nil),     // 15: warpwatch.agent.v1.Owner
 }
 var file_pkg_wire_agent_proto_depIdxs = []int32{
-	3, // 0: warpwatch.agent.v1.Message.schema:type_name -> warpwatch.agent.v1.Schema
-	6, // 1: warpwatch.agent.v1.Message.batch:type_name -> warpwatch.agent.v1.Batch
-	8, // 2: warpwatch.agent.v1.Message.heartbeat:type_name -> warpwatch.agent.v1.Heartbeat
-	4, // 3: warpwatch.agent.v1.Schema.devices:type_name -> warpwatch.agent.v1.Device
-	5, // 4: warpwatch.agent.v1.Schema.columns:type_name -> warpwatch.agent.v1.Column
-	7, // 5: warpwatch.agent.v1.Batch.ticks:type_name -> warpwatch.agent.v1.Tick
-	0, // 6: warpwatch.agent.v1.Tick.states:type_name -> warpwatch.agent.v1.ReadingState
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	3,  // 0: warpwatch.agent.v1.Message.schema:type_name -> warpwatch.agent.v1.Schema
+	6,  // 1: warpwatch.agent.v1.Message.batch:type_name -> warpwatch.agent.v1.Batch
+	8,  // 2: warpwatch.agent.v1.Message.heartbeat:type_name -> warpwatch.agent.v1.Heartbeat
+	9,  // 3: warpwatch.agent.v1.Message.events:type_name -> warpwatch.agent.v1.Events
+	11, // 4: warpwatch.agent.v1.Message.processes:type_name -> warpwatch.agent.v1.Processes
+	13, // 5: warpwatch.agent.v1.Message.owners:type_name -> warpwatch.agent.v1.Owners
+	4,  // 6: warpwatch.agent.v1.Schema.devices:type_name -> warpwatch.agent.v1.Device
+	5,  // 7: warpwatch.agent.v1.Schema.columns:type_name -> warpwatch.agent.v1.Column
+	7,  // 8: warpwatch.agent.v1.Batch.ticks:type_name -> warpwatch.agent.v1.Tick
+	0,  // 9: warpwatch.agent.v1.Tick.states:type_name -> warpwatch.agent.v1.ReadingState
+	10, // 10: warpwatch.agent.v1.Events.events:type_name -> warpwatch.agent.v1.Event
+	12, // 11: warpwatch.agent.v1.Processes.processes:type_name -> warpwatch.agent.v1.Process
+	15, // 12: warpwatch.agent.v1.Process.owner:type_name -> warpwatch.agent.v1.Owner
+	14, // 13: warpwatch.agent.v1.Owners.owners:type_name -> warpwatch.agent.v1.Ownership
+	15, // 14: warpwatch.agent.v1.Ownership.owner:type_name -> warpwatch.agent.v1.Owner
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_pkg_wire_agent_proto_init() }
@@ -888,15 +1649,20 @@ func file_pkg_wire_agent_proto_init() {
 		(*Message_Schema)(nil),
 		(*Message_Batch)(nil),
 		(*Message_Heartbeat)(nil),
+		(*Message_Events)(nil),
+		(*Message_Processes)(nil),
+		(*Message_Owners)(nil),
 	}
 	file_pkg_wire_agent_proto_msgTypes[3].OneofWrappers = []any{}
+	file_pkg_wire_agent_proto_msgTypes[9].OneofWrappers = []any{}
+	file_pkg_wire_agent_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pkg_wire_agent_proto_rawDesc), len(file_pkg_wire_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -123,7 +123,7 @@ func (c *Collector) devices() []gpu.Device {
 
 // layout makes a new schema for the devices there are.
 func (c *Collector) layout() {
-	c.schema = snapshot.NewSchema(c.o.Node, c.driver, c.devices(), c.o.Rows)
+	c.schema = snapshot.NewSchema(c.o.Node, c.driver, c.devices(), device.AllGroups, c.o.Rows)
 	c.dirty = true
 }
 

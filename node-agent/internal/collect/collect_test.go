@@ -88,7 +88,14 @@ func newBoard(index int) *fakeBoard {
 
 func (b *fakeBoard) Devices() []gpu.Device { return b.devices }
 
-func (b *fakeBoard) Sample(_ context.Context, at time.Time, values []device.Values) error {
+func (b *fakeBoard) Facts() device.Facts { return device.Facts{Minor: -1} }
+
+func (b *fakeBoard) Processes(context.Context, []device.Process) ([]device.Process, error) {
+	return nil, nil
+}
+
+func (b *fakeBoard) Sample(_ context.Context, at time.Time, _ device.Groups, into *device.Sample) error {
+	values := into.Values
 	b.mu.Lock()
 	b.samples++
 	hang, slow, err := b.hang, b.slow, b.err

@@ -118,13 +118,13 @@ func (c *Collector) hire(board device.Board) *worker {
 	devices := board.Devices()
 	w := &worker{uuid: devices[0].UUID, board: board, jobs: make(chan time.Time, 1)}
 	c.workers.Go(func() {
-		values := make([]device.Values, len(devices))
+		sample := device.Sample{Values: make([]device.Values, len(devices))}
 		for at := range w.jobs {
 			started := time.Now()
 			ctx, cancel := context.WithTimeout(context.Background(), c.o.HungAfter)
-			err := board.Sample(ctx, at, values)
+			err := board.Sample(ctx, at, device.AllGroups, &sample)
 			cancel()
-			r := result{worker: w, at: at, values: values, err: err, took: time.Since(started)}
+			r := result{worker: w, at: at, values: sample.Values, err: err, took: time.Since(started)}
 			select {
 			case c.results <- r:
 			case <-c.stopped:

@@ -56,7 +56,7 @@ func split(n snapshot.Node, rows *snapshot.Rows) *snapshot.Frame {
 	instance := board
 	instance.GPUInstance, instance.ComputeInstance, instance.MIGProfile, instance.MIGUUID = "7", "0", "1g.18gb", "MIG-1"
 	lost := gpu.Device{Identity: gpu.Identity{UUID: "GPU-2"}, Index: 1, Model: "NVIDIA H200", PCIBusID: "00000000:40:00.0"}
-	s := snapshot.NewSchema(n, "590.48.01", []gpu.Device{board, instance, lost}, rows)
+	s := snapshot.NewSchema(n, "590.48.01", []gpu.Device{board, instance, lost}, device.AllGroups, rows)
 	values := make([]device.Values, 3)
 	values[0].Fill(gpu.NotSupported)
 	values[0].Set(device.Power, 295.01)
@@ -173,11 +173,11 @@ func simulated(t testing.TB, n snapshot.Node, rows *snapshot.Rows, mig bool) *sn
 	now := time.Now()
 	for _, b := range found.Boards {
 		v := make([]device.Values, len(b.Devices()))
-		require.NoError(t, b.Sample(t.Context(), now, v))
+		require.NoError(t, b.Sample(t.Context(), now, device.AllGroups, &device.Sample{Values: v}))
 		devices, values = append(devices, b.Devices()...), append(values, v...)
 		status.Boards = append(status.Boards, snapshot.Board{Device: b.Devices()[0], Condition: snapshot.Condition{State: snapshot.StateOK}})
 	}
-	s := snapshot.NewSchema(n, found.Driver, devices, rows)
+	s := snapshot.NewSchema(n, found.Driver, devices, device.AllGroups, rows)
 	return &snapshot.Frame{Time: now, Schema: s, Readings: s.Flatten(values), Status: status}
 }
 

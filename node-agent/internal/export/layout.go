@@ -41,7 +41,11 @@ func newLayout(s *snapshot.Schema) *layout {
 			byMetric[c.Row.Name] = at
 			l.families = append(l.families, family{header: header(c.Row.Name, c.Row.Help, string(c.Row.Kind))})
 		}
-		prefix := c.Row.Name + "{" + labels(s.Devices[c.Device]) + "} "
+		prefix := c.Row.Name + "{" + labels(s.Devices[c.Device])
+		if name, value := c.Metric.Label(); name != "" {
+			prefix += label(name, value)
+		}
+		prefix += "} "
 		l.families[at].series = append(l.families[at].series, series{column: i, prefix: []byte(prefix)})
 	}
 	var boards, instances strings.Builder

@@ -90,8 +90,17 @@ func migHandles(lib *library, handle nvml.Device, devices []gpu.Device) map[stri
 // Devices implements device.Board.
 func (b *board) Devices() []gpu.Device { return b.devices }
 
+// Facts implements device.Board.
+func (b *board) Facts() device.Facts { return device.Facts{Minor: -1} }
+
+// Processes implements device.Board.
+func (b *board) Processes(context.Context, []device.Process) ([]device.Process, error) {
+	return nil, fmt.Errorf("list the processes of %s: %w", b.name, device.ErrNotSupported)
+}
+
 // Sample implements device.Board.
-func (b *board) Sample(ctx context.Context, _ time.Time, values []device.Values) error {
+func (b *board) Sample(ctx context.Context, _ time.Time, _ device.Groups, into *device.Sample) error {
+	values := into.Values
 	if len(values) != len(b.devices) {
 		return fmt.Errorf("sample %s: %d values for %d devices", b.name, len(values), len(b.devices))
 	}

@@ -41,7 +41,7 @@ func opened(t *testing.T, f *fake) (*Source, []device.Board) {
 func take(t *testing.T, f *fake, b device.Board) []device.Values {
 	t.Helper()
 	values := make([]device.Values, len(b.Devices()))
-	require.NoError(t, b.Sample(t.Context(), f.advance(time.Second), values))
+	require.NoError(t, b.Sample(t.Context(), f.advance(time.Second), device.AllGroups, &device.Sample{Values: values}))
 	return values
 }
 
@@ -133,7 +133,7 @@ func TestLostIsNeverCached(t *testing.T) {
 	s, boards := opened(t, f)
 	f.gpus[1].set("*", nvml.ERROR_GPU_IS_LOST)
 	values := make([]device.Values, 1)
-	err := boards[1].Sample(t.Context(), f.clock(), values)
+	err := boards[1].Sample(t.Context(), f.clock(), device.AllGroups, &device.Sample{Values: values})
 	require.ErrorIs(t, err, device.ErrLost)
 	assert.Contains(t, err.Error(), "ERROR_GPU_IS_LOST")
 	assert.Equal(t, gpu.Lost, device.StateOf(err))
@@ -249,7 +249,7 @@ func TestLostAccess(t *testing.T) {
 	f := newFake(1)
 	_, boards := opened(t, f)
 	f.gpus[0].set("*", nvml.ERROR_UNKNOWN)
-	err := boards[0].Sample(t.Context(), f.clock(), make([]device.Values, 1))
+	err := boards[0].Sample(t.Context(), f.clock(), device.AllGroups, &device.Sample{Values: make([]device.Values, 1)})
 	require.ErrorIs(t, err, device.ErrNoAccess)
 	assert.NotErrorIs(t, err, device.ErrLost)
 	assert.Contains(t, err.Error(), "the container must be created again")
@@ -320,11 +320,11 @@ func TestProfilingNeedsTwoSamplesApart(t *testing.T) {
 
 	f.gpus[0].gpm = 80
 	values := make([]device.Values, 1)
-	require.NoError(t, boards[0].Sample(t.Context(), f.advance(40*time.Millisecond), values))
+	require.NoError(t, boards[0].Sample(t.Context(), f.advance(40*time.Millisecond), device.AllGroups, &device.Sample{Values: values}))
 	assert.Equal(t, gpu.Read(0.4), values[0][device.SMActive], "too close: the last reading stands")
-	require.NoError(t, boards[0].Sample(t.Context(), f.advance(70*time.Millisecond), values))
+	require.NoError(t, boards[0].Sample(t.Context(), f.advance(70*time.Millisecond), device.AllGroups, &device.Sample{Values: values}))
 	assert.Equal(t, gpu.Read(0.8), values[0][device.SMActive])
-	require.NoError(t, boards[0].Sample(t.Context(), f.advance(time.Hour), values))
+	require.NoError(t, boards[0].Sample(t.Context(), f.advance(time.Hour), device.AllGroups, &device.Sample{Values: values}))
 	assert.Equal(t, gpu.NoData, values[0][device.SMActive].State, "an hour's mean is no reading of now")
 }
 
@@ -349,7 +349,7 @@ func TestABusyProfilerDoesNotHoldUpOthers(t *testing.T) {
 	s.lib.gpm <- struct{}{}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := boards[0].Sample(ctx, f.clock(), make([]device.Values, 1))
+	err := boards[0].Sample(ctx, f.clock(), device.AllGroups, &device.Sample{Values: make([]device.Values, 1)})
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 	<-s.lib.gpm
 }

@@ -57,7 +57,7 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	}
 	b.devices(board(0))
 	o := Options{
-		Node: b.node, Store: b.store, Empty: snapshot.NewSchema(b.node, "", nil, rows), MaxSubscribers: 10,
+		Node: b.node, Store: b.store, Empty: snapshot.NewSchema(b.node, "", nil, device.AllGroups, rows), MaxSubscribers: 10,
 		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "gpu_power_watts 1") }),
 		Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
 	}
@@ -81,7 +81,7 @@ func board(index int) gpu.Device {
 
 // devices changes what the node has.
 func (b *bench) devices(devices ...gpu.Device) {
-	b.schema = snapshot.NewSchema(b.node, "590", devices, b.rows)
+	b.schema = snapshot.NewSchema(b.node, "590", devices, device.AllGroups, b.rows)
 	b.status = &snapshot.Status{Source: snapshot.Condition{State: snapshot.StateOK, Since: start}}
 	for _, d := range b.schema.Devices {
 		if !d.IsMIG() {

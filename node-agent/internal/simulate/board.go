@@ -55,8 +55,17 @@ type cellParams struct {
 // Devices implements device.Board.
 func (b *Board) Devices() []gpu.Device { return b.devices }
 
+// Facts implements device.Board.
+func (b *Board) Facts() device.Facts { return device.Facts{Minor: b.devices[0].Index} }
+
+// Processes implements device.Board.
+func (b *Board) Processes(context.Context, []device.Process) ([]device.Process, error) {
+	return nil, fmt.Errorf("list the processes of simulated GPU %d: %w", b.devices[0].Index, device.ErrNotSupported)
+}
+
 // Sample implements device.Board.
-func (b *Board) Sample(_ context.Context, at time.Time, values []device.Values) error {
+func (b *Board) Sample(_ context.Context, at time.Time, _ device.Groups, into *device.Sample) error {
+	values := into.Values
 	if len(values) != len(b.devices) {
 		return fmt.Errorf("sample simulated GPU %d: %d values for %d devices", b.devices[0].Index, len(values), len(b.devices))
 	}

@@ -41,7 +41,7 @@ func build(t testing.TB, o Options) *Source {
 func sample(t testing.TB, b *Board, at time.Time) []device.Values {
 	t.Helper()
 	values := make([]device.Values, len(b.Devices()))
-	require.NoError(t, b.Sample(t.Context(), at, values))
+	require.NoError(t, b.Sample(t.Context(), at, device.AllGroups, &device.Sample{Values: values}))
 	return values
 }
 
@@ -203,7 +203,7 @@ func TestIncidentsHappen(t *testing.T) {
 	for _, b := range s.boards {
 		values := make([]device.Values, 1)
 		for at := start; at.Before(start.Add(8 * 24 * time.Hour)); at = at.Add(5 * time.Minute) {
-			if err := b.Sample(t.Context(), at, values); err != nil {
+			if err := b.Sample(t.Context(), at, device.AllGroups, &device.Sample{Values: values}); err != nil {
 				require.ErrorIs(t, err, device.ErrLost)
 				lost++
 				continue
@@ -267,7 +267,7 @@ func BenchmarkSample(b *testing.B) {
 	for b.Loop() {
 		at = at.Add(time.Second)
 		for _, board := range s.boards {
-			if err := board.Sample(b.Context(), at, values); err != nil {
+			if err := board.Sample(b.Context(), at, device.AllGroups, &device.Sample{Values: values}); err != nil {
 				b.Fatal(err)
 			}
 		}

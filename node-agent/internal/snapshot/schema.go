@@ -55,8 +55,8 @@ func LoadRows(c *catalog.Catalog) (*Rows, error) {
 	return &rows, nil
 }
 
-// NewSchema lays out the columns for devices: all metrics of a board, and of a MIG instance those that it has.
-func NewSchema(node Node, driver string, devices []gpu.Device, rows *Rows) *Schema {
+// NewSchema lays out the columns for devices: the metrics of groups, and of a MIG instance those that it has.
+func NewSchema(node Node, driver string, devices []gpu.Device, groups device.Groups, rows *Rows) *Schema {
 	s := &Schema{
 		Node: node, Driver: driver,
 		Wire: &wire.Schema{
@@ -69,12 +69,14 @@ func NewSchema(node Node, driver string, devices []gpu.Device, rows *Rows) *Sche
 		s.Devices = append(s.Devices, d)
 		s.Wire.Devices = append(s.Wire.Devices, wire.FromDevice(d))
 		for m := range device.NumMetrics {
-			if d.IsMIG() && !m.PerInstance() {
+			if !groups.Has(m.Group()) || d.IsMIG() && !m.PerInstance() {
 				continue
 			}
+			label, value := m.Label()
 			s.Columns = append(s.Columns, Column{Device: i, Metric: m, Row: rows[m]})
 			s.Wire.Columns = append(s.Wire.Columns, &wire.Column{
 				Device: uint32(i), Metric: m.String(), Multiplier: rows[m].Multiplier, Divisor: rows[m].Divisor,
+				Label: label, LabelValue: value,
 			})
 		}
 	}

@@ -116,8 +116,14 @@ func TestSchema(t *testing.T) {
 	board := gpu.Device{Identity: gpu.Identity{UUID: "GPU-1"}, Model: "NVIDIA H200", MIGEnabled: true}
 	slice := board
 	slice.GPUInstance, slice.MIGProfile = "0", "1g.18gb"
-	s := NewSchema(node, "590", []gpu.Device{board, slice}, rows)
-	assert.Len(t, s.Columns, int(device.NumMetrics)+9)
+	s := NewSchema(node, "590", []gpu.Device{board, slice}, device.AllGroups, rows)
+	perInstance := 0
+	for m := range device.NumMetrics {
+		if m.PerInstance() {
+			perInstance++
+		}
+	}
+	assert.Equal(t, int(device.NumMetrics)+perInstance, len(s.Columns))
 
 	_, err = wire.NewDecoder(s.Wire)
 	require.NoError(t, err)
@@ -148,7 +154,7 @@ func TestReadingsAreWhatTheStreamCarries(t *testing.T) {
 	require.NoError(t, err)
 	rows, err := LoadRows(c)
 	require.NoError(t, err)
-	s := NewSchema(Node{Name: "n1", Period: time.Second}, "590", []gpu.Device{{Identity: gpu.Identity{UUID: "GPU-1"}}}, rows)
+	s := NewSchema(Node{Name: "n1", Period: time.Second}, "590", []gpu.Device{{Identity: gpu.Identity{UUID: "GPU-1"}}}, device.AllGroups, rows)
 	values := make([]device.Values, 1)
 	for m := range device.NumMetrics {
 		values[0].Set(m, 75260.37326552244/float64(m+1))

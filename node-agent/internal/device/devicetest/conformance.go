@@ -92,8 +92,9 @@ func readings(t *testing.T, h Harness) {
 		at := h.Advance(time.Second)
 		for _, b := range boards {
 			devices := b.Devices()
-			values := make([]device.Values, len(devices))
-			require.NoError(t, b.Sample(t.Context(), at, values))
+			sample := device.Sample{Values: make([]device.Values, len(devices))}
+			require.NoError(t, b.Sample(t.Context(), at, device.AllGroups, &sample))
+			values := sample.Values
 			for i, d := range devices {
 				checkReadings(t, rows, d, &values[i])
 				checkCounters(t, rows, d, last, &values[i])
