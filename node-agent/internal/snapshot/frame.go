@@ -3,6 +3,7 @@ package snapshot
 import (
 	"time"
 
+	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
@@ -12,13 +13,20 @@ type Frame struct {
 	Time     time.Time // what the sample was scheduled for, a multiple of the period
 	Schema   *Schema
 	Readings []gpu.Reading // one for each column
-	Status   *Status
+	// Extents are what metrics went through since the frame before, from the driver's own buffers; Extent.Device is an
+	// index into Schema.Devices. Most frames have none.
+	Extents []device.Extent
+	// Sampled is when each group was last measured; zero for one that never was. It is shared by frames between which
+	// nothing was measured.
+	Sampled *[device.NumGroups]time.Time
+	Status  *Status
 }
 
 // Status is how the node and its boards are. It is shared by frames as long as it stays the same.
 type Status struct {
-	Source Condition // of the source as a whole
-	Boards []Board   // in the order of their indices
+	Source   Condition // of the source as a whole
+	Versions device.Versions
+	Boards   []Board // in the order of their indices
 }
 
 // Condition says whether something works, and if not, why and since when.
@@ -40,17 +48,18 @@ const (
 	StateNoAccess State = "no_access" // the agent may not, or no longer, use the GPUs
 	StateLost     State = "lost"      // the board does not answer
 	StateHung     State = "hung"      // a call to the driver does not come back
+	StateReleased State = "released"  // the agent was told to let go of the GPUs for a while
 	StateFailed   State = "failed"    // anything else
 )
 
 // SourceStates are those that a source can be in.
 func SourceStates() []State {
-	return []State{StateOK, StateStarting, StateNoDriver, StateMismatch, StateNoAccess, StateFailed}
+	return []State{StateOK, StateStarting, StateNoDriver, StateMismatch, StateNoAccess, StateReleased, StateFailed}
 }
 
 // BoardStates are those that a board can be in.
 func BoardStates() []State {
-	return []State{StateOK, StateStarting, StateLost, StateHung, StateNoAccess, StateFailed}
+	return []State{StateOK, StateStarting, StateLost, StateHung, StateNoAccess, StateReleased, StateFailed}
 }
 
 // Board is how one physical GPU is.
@@ -59,11 +68,20 @@ type Board struct {
 	Condition Condition
 	LastXID   uint64     // the newest code, 0 for none
 	XIDs      []XIDCount // by rising code
+	Facts     device.Facts
+	Events    []EventCount // of other kinds than XID errors, by kind
 }
 
 // XIDCount is how often the driver reported a code since the agent started.
 type XIDCount struct {
 	Code  uint64
+	Count uint64
+	Last  time.Time
+}
+
+// EventCount is how often something happened since the agent started.
+type EventCount struct {
+	Kind  device.EventKind
 	Count uint64
 	Last  time.Time
 }
