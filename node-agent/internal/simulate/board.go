@@ -23,7 +23,9 @@ type Board struct {
 	inlet     float64 // °C where the air comes in
 	appetite  float64 // power of this board compared with others of its model
 
-	state state
+	state    state
+	readings []device.Values // of all metrics, at the newest sample
+	latest   []latest        // of each worker, at the newest sample
 }
 
 // state is the board at the start of a cell, and what holds during it.
@@ -34,6 +36,7 @@ type state struct {
 	heat   thermal
 
 	energy                      float64 // joules
+	carried                     float64 // bytes sent over NVLink
 	throttlePower, throttleHeat float64 // seconds
 	corrected, replays          int
 	uncorrectable               bool
@@ -56,19 +59,27 @@ type cellParams struct {
 func (b *Board) Devices() []gpu.Device { return b.devices }
 
 // Facts implements device.Board.
-func (b *Board) Facts() device.Facts { return device.Facts{Minor: b.devices[0].Index} }
-
-// Processes implements device.Board.
-func (b *Board) Processes(context.Context, []device.Process) ([]device.Process, error) {
-	return nil, fmt.Errorf("list the processes of simulated GPU %d: %w", b.devices[0].Index, device.ErrNotSupported)
+func (b *Board) Facts() device.Facts {
+	f := device.Facts{
+		Serial: fmt.Sprintf("16%011d", mix(b.key, 33)%1e11), Brand: "NVIDIA", Architecture: b.model.Architecture,
+		ComputeCapability: b.model.ComputeCapability, VBIOS: "96.00.D0.00.03", Minor: b.devices[0].Index,
+		MemoryBusBits: b.model.BusBits, Cores: b.model.Cores, Placements: map[string]device.Placement{},
+	}
+	start := 0
+	for _, in := range b.instances {
+		size := int(math.Round(in.memory * float64(b.model.MemoryUnits)))
+		f.Placements[fmt.Sprint(in.id)] = device.Placement{Start: start, Size: size}
+		start += size
+	}
+	return f
 }
 
 // Sample implements device.Board.
-func (b *Board) Sample(_ context.Context, at time.Time, _ device.Groups, into *device.Sample) error {
-	values := into.Values
-	if len(values) != len(b.devices) {
-		return fmt.Errorf("sample simulated GPU %d: %d values for %d devices", b.devices[0].Index, len(values), len(b.devices))
+func (b *Board) Sample(_ context.Context, at time.Time, groups device.Groups, into *device.Sample) error {
+	if len(into.Values) != len(b.devices) {
+		return fmt.Errorf("sample simulated GPU %d: %d values for %d devices", b.devices[0].Index, len(into.Values), len(b.devices))
 	}
+	into.Extents = into.Extents[:0]
 	t := float64(at.UnixMilli()) / 1000
 	// A cell holds its end, not its start, so that a window that ends on the border lies in one cell.
 	cell := int64(math.Ceil(t/cellSeconds)) - 1
@@ -79,8 +90,32 @@ func (b *Board) Sample(_ context.Context, at time.Time, _ device.Groups, into *d
 			Hint: "reboot the node; if it happens again, have the board inspected",
 		}
 	}
-	b.read(t, values)
+	b.read(t, b.readings)
+	for i := range b.readings {
+		for m := range device.NumMetrics {
+			if groups.Has(m.Group()) && (i == 0 || m.PerInstance()) {
+				into.Values[i][m] = b.readings[i][m]
+			}
+		}
+	}
+	if groups.Has(device.GroupPower) {
+		into.Extents = append(into.Extents, b.powerExtent(t))
+	}
 	return nil
+}
+
+// powerExtent is what the driver's buffer would hold: the power at several moments of the window that ends at t.
+func (b *Board) powerExtent(t float64) device.Extent {
+	const moments = 10
+	start := float64(b.state.cell) * cellSeconds
+	step := (t - math.Max(start, t-b.window)) / moments
+	e := device.Extent{Metric: device.Power, Min: math.Inf(1), Max: math.Inf(-1), Count: moments}
+	for i := range moments {
+		p := math.Round(b.power(t-float64(i+1)*step, t-float64(i)*step)*1000) / 1000
+		e.Min, e.Max, e.Mean = math.Min(e.Min, p), math.Max(e.Max, p), e.Mean+p/moments
+	}
+	e.Mean = clamp(e.Mean, e.Min, e.Max)
+	return e
 }
 
 // walk brings the state to the start of a cell.
@@ -154,6 +189,9 @@ func (b *Board) leave() {
 	start, end := float64(s.cell)*cellSeconds, float64(s.cell+1)*cellSeconds
 	power := b.power(start, end)
 	s.energy += power * cellSeconds
+	if len(b.instances) == 0 {
+		s.carried += b.activity(0, start, end).nvlink * b.model.NVLink * cellSeconds
+	}
 	s.heat = s.heat.afterShares(power, dieStep, sinkStep)
 	s.throttlePower, s.throttleHeat = b.throttled(start, end)
 	s.corrected += b.faults.corrected(s.cell)

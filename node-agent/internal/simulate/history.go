@@ -14,6 +14,10 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
+// historyGroups are what the past has: what dashboards look back on.
+var historyGroups = device.ProfileGroups(device.Lean) |
+	device.GroupsOf(device.GroupPCIe, device.GroupNVLink, device.GroupEngines)
+
 // batchTicks is how many samples share a message.
 const batchTicks = 64
 
@@ -24,7 +28,7 @@ func (s *Source) WriteHistory(ctx context.Context, w io.Writer, node snapshot.No
 	for _, b := range s.boards {
 		devices = append(devices, b.devices...)
 	}
-	schema := snapshot.NewSchema(node, driverVersion, devices, device.AllGroups, rows)
+	schema := snapshot.NewSchema(node, driverVersion, devices, historyGroups, rows)
 	schema.Wire.ClockUnixMs = to.UnixMilli()
 	if err := write(w, &wire.Message{Body: &wire.Message_Schema{Schema: schema.Wire}}); err != nil {
 		return err
@@ -62,7 +66,7 @@ func (s *Source) sampleAll(ctx context.Context, at time.Time, values []device.Va
 	for _, b := range s.boards {
 		mine := values[next : next+len(b.devices)]
 		next += len(b.devices)
-		if err := b.Sample(ctx, at, device.AllGroups, &device.Sample{Values: mine}); err != nil {
+		if err := b.Sample(ctx, at, historyGroups, &device.Sample{Values: mine}); err != nil {
 			for i := range mine {
 				mine[i].Fill(device.StateOf(err))
 			}

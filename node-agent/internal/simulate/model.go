@@ -29,6 +29,9 @@ type Model struct {
 	Fan         bool
 	DefaultMIG  []string // the split that --simulate.mig makes, nil for a board that cannot be split
 	MemoryUnits int      // in how many parts MIG divides the memory
+
+	Architecture, ComputeCapability string
+	BusBits, Cores                  int
 }
 
 const (
@@ -45,28 +48,33 @@ func Models() []Model {
 			PowerIdle: 77, PowerHeld: 116, PowerLimit: 700, ClockIdle: 345 * mhz, ClockMax: 1980 * mhz, ClockMemory: 3201 * mhz,
 			TemperatureSlowdown: 87, Resistance: 0.042, PCIeGeneration: 5, PCIe: 63e9, NVLink: 450e9,
 			HBM: true, Profiling: true, DefaultMIG: []string{"3g.71gb", "2g.35gb", "1g.18gb", "1g.18gb"}, MemoryUnits: 8,
+			Architecture: "Hopper", ComputeCapability: "9.0", BusBits: 6144, Cores: 16896,
 		},
 		{
 			Name: "NVIDIA H100 80GB HBM3", Short: "H100", MemoryTotal: 85520809984, MemoryReserved: 617414656,
 			PowerIdle: 70, PowerHeld: 112, PowerLimit: 700, ClockIdle: 345 * mhz, ClockMax: 1980 * mhz, ClockMemory: 2619 * mhz,
 			TemperatureSlowdown: 87, Resistance: 0.045, PCIeGeneration: 5, PCIe: 63e9, NVLink: 450e9,
 			HBM: true, Profiling: true, DefaultMIG: []string{"3g.40gb", "2g.20gb", "1g.10gb", "1g.10gb"}, MemoryUnits: 8,
+			Architecture: "Hopper", ComputeCapability: "9.0", BusBits: 5120, Cores: 16896,
 		},
 		{
 			Name: "NVIDIA A100-SXM4-80GB", Short: "A100", MemoryTotal: 85899345920, MemoryReserved: 672006144,
 			PowerIdle: 56, PowerHeld: 84, PowerLimit: 400, ClockIdle: 210 * mhz, ClockMax: 1410 * mhz, ClockMemory: 1593 * mhz,
 			TemperatureSlowdown: 87, Resistance: 0.085, PCIeGeneration: 4, PCIe: 31e9, NVLink: 300e9,
 			HBM: true, DefaultMIG: []string{"3g.40gb", "2g.20gb", "1g.10gb", "1g.10gb"}, MemoryUnits: 8,
+			Architecture: "Ampere", ComputeCapability: "8.0", BusBits: 5120, Cores: 6912,
 		},
 		{
 			Name: "NVIDIA L40S", Short: "L40S", MemoryTotal: 48305799168, MemoryReserved: 658505728,
 			PowerIdle: 34, PowerHeld: 82, PowerLimit: 350, ClockIdle: 210 * mhz, ClockMax: 2520 * mhz, ClockMemory: 9001 * mhz,
 			TemperatureSlowdown: 88, Resistance: 0.115, PCIeGeneration: 4, PCIe: 31e9,
+			Architecture: "Ada", ComputeCapability: "8.9", BusBits: 384, Cores: 18176,
 		},
 		{
 			Name: "NVIDIA GeForce RTX 4090", Short: "RTX4090", MemoryTotal: 25757220864, MemoryReserved: 390070272,
 			PowerIdle: 18, PowerHeld: 62, PowerLimit: 450, ClockIdle: 210 * mhz, ClockMax: 3105 * mhz, ClockMemory: 10501 * mhz,
 			TemperatureSlowdown: 84, Resistance: 0.095, PCIeGeneration: 4, PCIe: 31e9, Fan: true,
+			Architecture: "Ada", ComputeCapability: "8.9", BusBits: 384, Cores: 16384,
 		},
 	}
 }

@@ -17,6 +17,7 @@ func (b *Board) read(t float64, values []device.Values) {
 	b.readErrors(board)
 	b.readMemory(values)
 	b.readActivity(values, math.Max(start, t-b.window), t)
+	b.readDetails(board, start, t)
 	if b.model.Fan {
 		board.Set(device.FanSpeed, percent(clamp((board[device.Temperature].Value-40)/45, 0.3, 1)))
 	}
@@ -109,11 +110,25 @@ func (b *Board) readMemory(values []device.Values) {
 		}
 		taken := math.Floor((total-reserved)*l.memory/(2*mib)) * 2 * mib
 		used += taken
+		b.latest[i].held, b.latest[i].memory = l.held && taken > 0, taken
 		if len(b.instances) > 0 {
 			setMemory(&values[i+1], total, reserved, taken)
+			values[i+1].Set(device.Processes, count(b.latest[i:i+1]))
 		}
 	}
 	setMemory(&values[0], m.MemoryTotal, m.MemoryReserved, used)
+	values[0].Set(device.Processes, count(b.latest))
+}
+
+// count is how many workers have a process.
+func count(workers []latest) float64 {
+	n := 0.0
+	for _, w := range workers {
+		if w.held {
+			n++
+		}
+	}
+	return n
 }
 
 func setMemory(v *device.Values, total, reserved, used float64) {
@@ -128,6 +143,7 @@ func (b *Board) readActivity(values []device.Values, from, to float64) {
 	var all intensity
 	for i := range b.state.now.loads {
 		a := b.activity(i, from, to)
+		b.latest[i].intensity = a
 		all.send, all.receive = all.send+a.send*b.share(i), all.receive+a.receive*b.share(i)
 		if len(b.instances) > 0 {
 			setProfiling(&values[i+1], a, m.Profiling)
@@ -136,8 +152,11 @@ func (b *Board) readActivity(values []device.Values, from, to float64) {
 		setProfiling(board, a, m.Profiling)
 		board.Set(device.Utilization, percent(a.graphics))
 		board.Set(device.MemoryUtilization, percent(0.8*a.dram))
-		board.Set(device.EncoderUtilization, 0)
-		board.Set(device.DecoderUtilization, 0)
+		for _, engine := range []device.Metric{
+			device.EncoderUtilization, device.DecoderUtilization, device.JPEGUtilization, device.OFAUtilization,
+		} {
+			board.Set(engine, 0)
+		}
 		if m.NVLink > 0 {
 			board.Set(device.NVLinkTransmit, math.Round(a.nvlink*m.NVLink))
 			board.Set(device.NVLinkReceive, math.Round(0.99*a.nvlink*m.NVLink))
@@ -159,6 +178,7 @@ func setProfiling(v *device.Values, a intensity, supported bool) {
 	v.Set(device.SMOccupancy, round(a.occupancy))
 	v.Set(device.TensorActive, round(a.tensor))
 	v.Set(device.DRAMActive, round(a.dram))
+	readPipes(v, a)
 }
 
 func percent(x float64) float64 { return math.Round(clamp(x, 0, 1)*100) / 100 }

@@ -273,3 +273,43 @@ func BenchmarkSample(b *testing.B) {
 		}
 	}
 }
+
+// What is not asked for stays as it was.
+func TestOnlyWhatIsAskedForIsRead(t *testing.T) {
+	b := build(t, options(t, nil)).boards[0]
+	into := device.Sample{Values: make([]device.Values, 1)}
+	require.NoError(t, b.Sample(t.Context(), start, device.GroupsOf(device.GroupPower), &into))
+	for m := range device.NumMetrics {
+		assert.Equal(t, m.Group() == device.GroupPower, into.Values[0][m].OK(), "%s", m)
+	}
+	require.Len(t, into.Extents, 1)
+	e := into.Extents[0]
+	assert.True(t, e.Min <= e.Mean && e.Mean <= e.Max, "%+v", e)
+}
+
+// The list of processes, the memory that is used and the owners say the same.
+func TestProcessesBelongToOwners(t *testing.T) {
+	for _, change := range []func(*Options){nil, func(o *Options) { o.MIG = o.Model.DefaultMIG }} {
+		s := build(t, options(t, change))
+		owners := s.Owners(start)
+		assert.NotEmpty(t, owners)
+		for _, b := range s.boards {
+			values := sample(t, b, start)
+			processes, err := b.Processes(t.Context(), nil)
+			require.NoError(t, err)
+			assert.Len(t, processes, int(values[0][device.Processes].Value))
+			sum := 0.0
+			for _, p := range processes {
+				sum += p.Memory.Value
+				name, _, owner, ok := s.Describe(p.PID)
+				require.True(t, ok)
+				assert.NotEmpty(t, name)
+				assert.Contains(t, owners, *owner)
+				assert.Equal(t, p.GPUInstance, owner.GPUInstance)
+			}
+			assert.Equal(t, values[0][device.MemoryUsed].Value, sum)
+		}
+		_, _, _, ok := s.Describe(1)
+		assert.False(t, ok)
+	}
+}

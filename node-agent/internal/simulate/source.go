@@ -35,6 +35,7 @@ func New(o Options, now func() time.Time) (*Source, error) {
 		if err != nil {
 			return nil, err
 		}
+		b.readings, b.latest = make([]device.Values, len(b.devices)), make([]latest, len(b.workers))
 		s.boards = append(s.boards, b)
 	}
 	return s, nil
@@ -98,7 +99,7 @@ func (s *Source) Open(context.Context) error { return nil }
 
 // Inventory implements device.Source.
 func (s *Source) Inventory(context.Context) (device.Inventory, error) {
-	found := device.Inventory{Driver: driverVersion}
+	found := device.Inventory{Driver: driverVersion, Versions: device.Versions{NVML: "13." + driverVersion, CUDA: "13.1"}}
 	for _, b := range s.boards {
 		found.Boards = append(found.Boards, b)
 	}
@@ -133,7 +134,8 @@ func (s *Source) eventsIn(cell int64) []device.Event {
 	for _, b := range s.boards {
 		for _, code := range b.faults.xids(cell) {
 			events = append(events, device.Event{
-				Kind: device.EventXID, UUID: b.devices[0].UUID, XID: code, Time: time.Unix(cell*cellSeconds, 0),
+				Kind: device.EventXID, Origin: device.FromSimulator, UUID: b.devices[0].UUID, XID: code,
+				Time: time.Unix(cell*cellSeconds, 0),
 			})
 		}
 	}
