@@ -1,6 +1,9 @@
 package workload
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Reason is why something was refused; it is a label's value, so there are few.
 type Reason string
@@ -75,5 +78,5 @@ func clip(s string) string {
 	if len(s) <= limit {
 		return s
 	}
-	return s[:limit] + "…"
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
