@@ -25,14 +25,16 @@ type Usage struct {
 
 // Options of an Attributor. Sources that are nil are not asked.
 type Options struct {
-	Devices func() []locate.Device // the node's devices now
-	Usage   func() []Usage         // the processes on them now
+	Devices func() []locate.Device // the node's devices now: see DevicesOf
+	Usage   func() []Usage         // the processes on them now: see UsagesOf
 
 	Proc    *proc.Reader
 	Kubelet *kubelet.Client // closed when Run ends
 	Slurm   *slurm.Reader
 	// PodLogs and ContainerLogs are the folders whose entries name pods and containers, "" for none: see kubelet.ReadNames.
 	PodLogs, ContainerLogs string
+
+	Publish func(*Snapshot) // called with each new snapshot, nil for nobody
 
 	Interval   time.Duration // 0 means ten seconds
 	MaxOwners  int           // 0 means 4096
@@ -121,6 +123,9 @@ func (a *Attributor) refresh(ctx context.Context) {
 	now := time.Now()
 	table := locate.NewTable(a.o.Devices())
 	var notices notices
+	if table.Empty() {
+		notices.add("no GPU of this node is known yet")
+	}
 	pods := a.pods(ctx, now, table, &notices)
 	jobs := a.jobs(now, table, &notices)
 	if ctx.Err() != nil {
@@ -145,6 +150,9 @@ func (a *Attributor) refresh(ctx context.Context) {
 	a.m.owners.Set(float64(len(owners)))
 	s.Owners, s.Notices = owners, notices.all()
 	a.published.Store(s)
+	if a.o.Publish != nil {
+		a.o.Publish(s)
+	}
 }
 
 func orDefault(text, otherwise string) string {

@@ -3,8 +3,6 @@ package attribute
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/attribute/kubelet"
@@ -47,8 +45,9 @@ func (a *Attributor) pods(ctx context.Context, now time.Time, table *locate.Tabl
 			Workload: Workload{Namespace: g.Namespace, Pod: g.Pod, Container: g.Container}, Source: FromKubelet, Allocated: true,
 		}})
 	}
-	a.kubelet.report(unknown)
-	notices.add(slices.Sorted(maps.Keys(unknown))...)
+	if !table.Empty() {
+		a.kubelet.report(unknown, notices)
+	}
 	return found
 }
 
@@ -83,8 +82,9 @@ func (a *Attributor) jobs(now time.Time, table *locate.Table, notices *notices) 
 			}})
 		}
 	}
-	a.slurm.report(unknown)
-	notices.add(slices.Sorted(maps.Keys(unknown))...)
+	if !table.Empty() {
+		a.slurm.report(unknown, notices)
+	}
 	return found
 }
 

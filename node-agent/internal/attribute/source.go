@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -59,13 +61,22 @@ func (s *source[T]) take(now time.Time, value T, err error) (T, string) {
 	return s.last, fmt.Sprintf("%v; what it told at %s still counts", err, s.at.UTC().Format(time.TimeOnly))
 }
 
-// report counts what could not be found and was not so before.
-func (s *source[T]) report(unknown map[string]bool) {
-	for text := range unknown {
-		if !s.unknown[text] {
-			s.m.unresolved.WithLabelValues(s.name).Inc()
+// report counts what could not be found and was not so before, and tells all of it.
+func (s *source[T]) report(unknown map[string]bool, notices *notices) {
+	const most = 8 // lines of log at once
+	fresh := 0
+	for _, text := range slices.Sorted(maps.Keys(unknown)) {
+		notices.add(text)
+		if s.unknown[text] {
+			continue
+		}
+		if fresh++; fresh <= most {
 			s.log.Warn("A device that was given away is not known", "source", s.name, "err", text)
 		}
 	}
+	if fresh > most {
+		s.log.Warn("More devices that were given away are not known", "source", s.name, "count", fresh-most)
+	}
+	s.m.unresolved.WithLabelValues(s.name).Add(float64(fresh))
 	s.unknown = unknown
 }

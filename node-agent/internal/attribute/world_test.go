@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -140,7 +141,7 @@ func (w *world) kubelet() (stop func()) {
 	// A test's own folder may be too long for the address of a socket.
 	folder, err := os.MkdirTemp("", "kubelet")
 	require.NoError(w.t, err)
-	w.t.Cleanup(func() { os.RemoveAll(folder) })
+	w.t.Cleanup(func() { assert.NoError(w.t, os.RemoveAll(folder)) })
 	socket := filepath.Join(folder, "kubelet.sock")
 	l, err := net.Listen("unix", socket)
 	require.NoError(w.t, err)
@@ -149,11 +150,14 @@ func (w *world) kubelet() (stop func()) {
 	podresources.RegisterPodResourcesListerServer(s, w)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
-	stop = sync.OnceFunc(func() { s.Stop(); <-done })
+	stop = sync.OnceFunc(func() {
+		s.Stop()
+		assert.NoError(w.t, <-done)
+	})
 	w.t.Cleanup(stop)
 	w.options.Kubelet, err = kubelet.New(kubelet.Options{Socket: socket})
 	require.NoError(w.t, err)
-	w.t.Cleanup(func() { w.options.Kubelet.Close() })
+	w.t.Cleanup(func() { assert.NoError(w.t, w.options.Kubelet.Close()) })
 	return stop
 }
 

@@ -91,7 +91,7 @@ func (c *Client) List(ctx context.Context) (grants []Grant, dropped int, err err
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, 0, ErrAbsent
 		}
-		return nil, 0, fmt.Errorf("look for the kubelet: %w", err)
+		return nil, 0, fmt.Errorf("look for the kubelet: %w%s", err, hint(err))
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
@@ -110,12 +110,12 @@ func (c *Client) List(ctx context.Context) (grants []Grant, dropped int, err err
 
 // hint is what the user can do about an error, "" when there is nothing to say.
 func hint(err error) string {
-	text := status.Convert(err).Message()
 	switch {
 	case status.Code(err) == codes.Unimplemented:
 		return ": it needs Kubernetes 1.20 or newer"
-	case strings.Contains(text, "permission denied"):
-		return ": the agent must run as root to open the kubelet's socket"
+	// The status of a failed connection keeps nothing but the text of its cause.
+	case errors.Is(err, fs.ErrPermission), strings.Contains(err.Error(), "permission denied"):
+		return ": only root may open the kubelet's socket"
 	}
 	return ""
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
@@ -50,7 +52,7 @@ func serve(t *testing.T, socket string, f podresources.PodResourcesListerServer)
 	go func() { done <- s.Serve(l) }()
 	return sync.OnceFunc(func() {
 		s.Stop()
-		<-done
+		assert.NoError(t, <-done)
 	})
 }
 
@@ -59,7 +61,7 @@ func socket(t *testing.T) string {
 	// A test's own folder may be too long for the address of a socket.
 	folder, err := os.MkdirTemp("", "kubelet")
 	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(folder) })
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(folder)) })
 	return filepath.Join(folder, "kubelet.sock")
 }
 
@@ -199,4 +201,10 @@ func FuzzNames(f *testing.F) {
 			t.Errorf("%q is %q %q", entry, name, id)
 		}
 	})
+}
+
+func TestHints(t *testing.T) {
+	assert.Equal(t, ": only root may open the kubelet's socket", hint(&os.PathError{Op: "stat", Err: os.ErrPermission}))
+	assert.Equal(t, ": only root may open the kubelet's socket", hint(status.Error(codes.Unavailable, "dial unix x: connect: permission denied")))
+	assert.Empty(t, hint(context.DeadlineExceeded))
 }

@@ -29,6 +29,9 @@ func NewTable(devices []Device) *Table {
 	return t
 }
 
+// Empty reports whether no device is known.
+func (t *Table) Empty() bool { return len(t.devices) == 0 }
+
 // Plugin is the device of a device plugin's id: see ParseID.
 //
 // A whole GPU is taken by its UUID even when the table does not hold it: who owned a GPU that was lost should be told.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +156,20 @@ func FuzzPasswd(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestThisProcess(t *testing.T) {
+	r, err := New(Options{})
+	if err != nil {
+		t.Skipf("needs a proc file system: %v", err)
+	}
+	info, err := r.Read(os.Getpid())
+	require.NoError(t, err)
+	program := filepath.Base(os.Args[0])
+	assert.True(t, strings.HasPrefix(program, info.Name), "%s is the name of %s", info.Name, program)
+	assert.Equal(t, strconv.Itoa(os.Getuid()), info.UID)
+	assert.NotEmpty(t, info.Cgroups)
+	boot, err := r.Boot()
+	require.NoError(t, err)
+	assert.True(t, boot.Before(time.Now()))
 }
