@@ -28,6 +28,11 @@ func Run(t *testing.T, build func(t *testing.T) Harness) {
 	t.Run("identity", func(t *testing.T) { identity(t, build(t)) })
 	t.Run("inventory is stable", func(t *testing.T) { stable(t, build(t)) })
 	t.Run("readings", func(t *testing.T) { readings(t, build(t)) })
+	t.Run("groups are read apart", func(t *testing.T) { groups(t, build(t)) })
+	t.Run("physics", func(t *testing.T) { physics(t, build(t)) })
+	t.Run("processes", func(t *testing.T) { processes(t, build(t)) })
+	t.Run("facts", func(t *testing.T) { facts(t, build(t)) })
+	t.Run("extents", func(t *testing.T) { extents(t, build(t)) })
 	t.Run("reopen", func(t *testing.T) { reopen(t, build(t)) })
 	t.Run("events end with their context", func(t *testing.T) { events(t, build(t)) })
 }
@@ -131,10 +136,7 @@ func checkReadings(t *testing.T, rows *catalog.Catalog, d gpu.Device, v *device.
 			assert.Equal(t, gpu.NotSupported, v[m].State, "%s of a board in MIG mode", m)
 		}
 	}
-	total, used, free, reserved := v[device.MemoryTotal], v[device.MemoryUsed], v[device.MemoryFree], v[device.MemoryReserved]
-	if total.OK() && used.OK() && free.OK() && reserved.OK() {
-		assert.InDelta(t, total.Value, used.Value+free.Value+reserved.Value, 1, "memory of %s", d.Name())
-	}
+	checkMemory(t, d, v)
 }
 
 func checkCounters(t *testing.T, rows *catalog.Catalog, d gpu.Device, last map[gpu.Identity]device.Values, v *device.Values) {
