@@ -16,9 +16,20 @@ import (
 func (c *Collector) apply(r report) {
 	switch {
 	case r.stop != nil:
-		r.stop <- c.dismiss()
+		busy := c.dismiss()
+		c.holding = r.hold && len(busy) > 0
+		r.stop <- busy
+	case r.released != nil:
+		c.setSource(*r.released)
+		for _, e := range c.entries {
+			if e.condition.State != snapshot.StateLost { // else it is known better
+				c.set(e, *r.released)
+			}
+		}
 	case r.heard != nil:
 		c.heard = *r.heard
+	case r.listener != 0:
+		c.listeners += r.listener
 	case r.err != nil:
 		c.setSource(sourceCondition(conditionOf(r.err)))
 		for _, e := range c.entries {
@@ -29,35 +40,30 @@ func (c *Collector) apply(r report) {
 	case r.found != nil:
 		c.reconcile(*r.found)
 	}
-}
-
-// sourceCondition is how the source is that failed so: it cannot be lost, only its boards can.
-func sourceCondition(c snapshot.Condition) snapshot.Condition {
-	if !slices.Contains(snapshot.SourceStates(), c.State) {
-		c.State = snapshot.StateFailed
+	if c.condition.State != snapshot.StateStarting {
+		for _, o := range c.early {
+			c.note(o)
+		}
+		c.early = nil
 	}
-	return c
 }
 
-// boardCondition is how a board is whose source is in a condition.
-func boardCondition(source snapshot.Condition) snapshot.Condition {
-	if !slices.Contains(snapshot.BoardStates(), source.State) {
-		source.State = snapshot.StateFailed
-	}
-	return source
-}
-
-// dismiss lets all workers go, unless one is busy: then none, and the source must stay open.
-func (c *Collector) dismiss() bool {
+// dismiss lets all workers go, unless some are busy: then none, and the source must stay open. It returns the indices of
+// the busy boards.
+func (c *Collector) dismiss() []int {
+	var busy []int
 	for _, e := range c.entries {
 		if !e.busySince.IsZero() {
-			return false
+			busy = append(busy, e.devices[0].Index)
 		}
+	}
+	if len(busy) > 0 {
+		return busy
 	}
 	for _, e := range c.entries {
 		e.retire()
 	}
-	return true
+	return nil
 }
 
 // reconcile makes the entries fit what the source lists.
@@ -71,16 +77,21 @@ func (c *Collector) reconcile(found device.Inventory) {
 		e := c.find(uuid)
 		switch {
 		case e == nil:
-			e = &entry{condition: snapshot.Condition{State: snapshot.StateStarting, Since: time.Now()}}
+			e = &entry{devices: devices, condition: snapshot.Condition{State: snapshot.StateStarting, Since: time.Now()}}
 			c.entries = append(c.entries, e)
 		case e.board == b:
+			c.relaid(e, e.devices)
 			continue
 		default:
 			e.retire()
 		}
-		e.devices, e.board, e.worker = devices, b, c.hire(b)
-		e.values = make([]device.Values, len(devices))
-		e.fresh = false
+		c.relaid(e, devices)
+		e.devices, e.facts, e.board, e.worker = devices, b.Facts(), b, c.hire(b)
+		if len(e.values) != len(devices) {
+			e.values = make([]device.Values, len(devices))
+		}
+		e.fill(gpu.NoData)
+		e.took = 0
 		c.dirty = true
 	}
 	for _, e := range c.entries {
@@ -106,6 +117,9 @@ func (c *Collector) reconcile(found device.Inventory) {
 		condition.Reason = fmt.Sprintf("%d of the GPUs that the driver counts cannot be opened: %s", n, strings.Join(texts, "; "))
 	}
 	c.setSource(condition)
+	if found.Versions != c.versions {
+		c.versions, c.dirty = found.Versions, true
+	}
 	if found.Driver != c.driver || !slices.Equal(before, c.devices()) {
 		c.driver = found.Driver
 		c.layout()
@@ -121,56 +135,38 @@ func (c *Collector) devices() []gpu.Device {
 	return all
 }
 
-// layout makes a new schema for the devices there are.
+// layout makes a new schema for the devices and groups there are, and room for their values.
 func (c *Collector) layout() {
-	c.schema = snapshot.NewSchema(c.o.Node, c.driver, c.devices(), device.AllGroups, c.o.Rows)
-	c.dirty = true
+	c.schema = snapshot.NewSchema(c.node, c.driver, c.devices(), c.schedule.Groups, c.o.Rows)
+	values := make([]device.Values, 0, len(c.schema.Devices))
+	for i, e := range c.entries {
+		e.position, e.offset = i, len(values)
+		values = append(values, e.values...)
+		e.values = values[e.offset:len(values):len(values)]
+	}
+	c.values, c.dirty = values, true
 }
 
-// setSource changes how the source is, and says so in the log.
-func (c *Collector) setSource(to snapshot.Condition) {
-	if c.condition.State == to.State && c.condition.Reason == to.Reason {
-		return
-	}
-	to.Since = c.condition.Since
-	if c.condition.State != to.State {
-		to.Since = time.Now()
-	}
-	c.condition, c.dirty = to, true
-	if to.State == snapshot.StateOK && to.Reason == "" {
-		c.o.Logger.Info("Sampling", "from", c.o.Source.Name())
-		return
-	}
-	c.o.Logger.Warn("The source is not as it should be", "from", c.o.Source.Name(), "state", to.State, "reason", to.Reason)
-}
-
-// note takes an event.
-func (c *Collector) note(e device.Event) {
-	switch e.Kind {
-	case device.EventLayoutChanged:
-		ask(c.rescan)
-	case device.EventXID:
-		entry := c.find(e.UUID)
-		if entry == nil {
-			c.o.Logger.Warn("XID error of an unknown GPU", "xid", e.XID, "uuid", e.UUID)
-			return
-		}
-		entry.count(e.XID, e.Time)
-		c.dirty = true
-		c.o.Logger.Warn("XID error", "xid", e.XID, "gpu", entry.devices[0].Index, "uuid", e.UUID)
-		ask(c.rescan) // some mean that the board is gone
-	}
-}
-
-// rebuildStatus makes an immutable copy of how everything is.
-func (c *Collector) rebuildStatus() {
-	s := &snapshot.Status{Source: c.condition}
+// replanned changes to another schedule.
+func (c *Collector) replanned(s Schedule) {
+	before := c.schedule
+	c.plan(s)
 	for _, e := range c.entries {
-		d := e.devices[0]
-		d.Cluster, d.Node, d.Driver = c.o.Node.Cluster, c.o.Node.Name, c.driver
-		s.Boards = append(s.Boards, snapshot.Board{
-			Device: d, Condition: e.condition, LastXID: e.lastXID, XIDs: slices.Clone(e.xids),
-		})
+		for g := range device.NumGroups {
+			if !c.schedule.Groups.Has(g) {
+				e.drop(g, &c.spans)
+			}
+			if before.Every[g] != c.schedule.Every[g] || !before.Groups.Has(g) {
+				e.next[g] = 0
+			}
+		}
+		if !c.listing() {
+			c.forgetProcesses(e, nil)
+		}
 	}
-	c.status, c.dirty = s, false
+	c.listed = true
+	if before.Groups != c.schedule.Groups || before.Tick != c.schedule.Tick {
+		c.layout()
+	}
+	c.o.Logger.Info("The schedule changed", "every", c.schedule.Tick, "columns", len(c.schema.Columns))
 }

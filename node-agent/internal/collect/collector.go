@@ -1,21 +1,27 @@
 // Package collect samples the boards of a source on a schedule of its own, and publishes what it gets.
 //
-// The schedule is aligned to multiples of the period, so that samples of different nodes fall together. Each board is
-// sampled by a worker of its own, under a deadline: a board that is lost or hangs is reported so, and the others go on.
+// The schedule is aligned to multiples of each group's interval, so that samples of different nodes fall together. Each
+// board is sampled by a worker of its own, under a deadline: a board that is lost or hangs is reported so, and the others
+// go on. What was not due is carried on from frame to frame, for as long as it may stand for now.
+//
+// One goroutine, the loop, knows how everything is and publishes it; a second, the keeper, opens, lists and closes the
+// source, all of which may take long or hang.
 package collect
 
 import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
 )
 
-// Options of a Collector. All fields but the durations must be set.
+// Options of a Collector.
 type Options struct {
 	Source  device.Source
 	Store   *snapshot.Store
@@ -24,40 +30,72 @@ type Options struct {
 	Metrics *Metrics
 	Logger  *slog.Logger
 
+	// Schedule is what is measured when. The zero value is the standard profile at Node.Period.
+	Schedule Schedule
+	// Events takes what happens, and Processes who uses the GPUs. Nil keeps nothing.
+	Events    *snapshot.EventLog
+	Processes *snapshot.Latest[snapshot.ProcessList]
+	// Describer names processes; nil where the host's processes cannot be seen.
+	Describer Describer
+	// Sources tell of events besides the driver.
+	Sources []EventSource
+
 	// Rescan is how often the devices are listed again. 0 means ten seconds.
 	Rescan time.Duration
 	// HungAfter is after how long without an answer a board counts as hung. 0 means five seconds, or five periods when
 	// that is longer.
 	HungAfter time.Duration
+	// MaxRelease is for how long the GPUs are let go at most. 0 means ten minutes.
+	MaxRelease time.Duration
 }
 
 const (
-	defaultRescan = 10 * time.Second
-	shortestHang  = 5 * time.Second
-	periodsToHang = 5
+	defaultRescan  = 10 * time.Second
+	defaultRelease = 10 * time.Minute
+	shortestHang   = 5 * time.Second
+	periodsToHang  = 5
 	// shutdownGrace is how long Run waits for a call to the driver that does not come back.
 	shutdownGrace = 2 * time.Second
 )
 
 // Collector samples one source into one store.
 type Collector struct {
-	o       Options
-	reports chan report
-	results chan result
-	events  chan device.Event
-	reopen  chan struct{} // asks the keeper to open the source again
-	rescan  chan struct{} // asks the keeper to list the devices now
-	workers sync.WaitGroup
-	stopped chan struct{} // closed when nobody takes results any more
+	o        Options
+	reports  chan report
+	results  chan result
+	heardOf  chan occurrence
+	reopen   chan struct{} // asks the keeper to open the source again
+	rescan   chan struct{} // asks the keeper to list the devices now
+	releases chan letGo    // asks the keeper to close the source for a while
+	resume   chan struct{} // asks it to open it again
+	planned  atomic.Pointer[Schedule]
+	replan   chan struct{} // says that there is another plan
+	workers  sync.WaitGroup
+	stopped  chan struct{} // closed when nobody takes results any more
 
 	// Of the loop alone.
-	entries   []*entry // by index
+	node      snapshot.Node
+	schedule  Schedule
+	each      device.Groups // due on every tick
+	spans     [device.NumGroups][]span
+	entries   []*entry        // by index
+	values    []device.Values // of all entries, in the order of the schema's devices
 	schema    *snapshot.Schema
 	driver    string
+	versions  device.Versions
 	condition snapshot.Condition
-	heard     bool // events are listened to
+	heard     bool // the source's events are listened to
+	listeners int  // how many other sources of events are listened to
+	holding   bool // nothing is started, so that the workers can be let go
 	dirty     bool // status must be built again
+	listed    bool // the processes must be published again
 	status    *snapshot.Status
+	sampled   *[device.NumGroups]time.Time
+	// sampledShared: a frame has it, so that it must not be changed any more.
+	sampledShared bool
+	early         []occurrence // before the devices are known
+	twins         twins
+	limits        limits
 }
 
 // New prepares a collector. Nothing runs until Run.
@@ -65,22 +103,33 @@ func New(o Options) *Collector {
 	if o.Rescan == 0 {
 		o.Rescan = defaultRescan
 	}
-	if o.HungAfter == 0 {
-		o.HungAfter = max(shortestHang, periodsToHang*o.Node.Period)
+	if o.MaxRelease == 0 {
+		o.MaxRelease = defaultRelease
 	}
-	return &Collector{
-		o: o, reports: make(chan report), results: make(chan result), events: make(chan device.Event),
-		reopen: make(chan struct{}, 1), rescan: make(chan struct{}, 1), stopped: make(chan struct{}),
+	if o.Schedule.Tick == 0 {
+		o.Schedule = NewSchedule(device.Standard, ClassIntervals(o.Node.Period))
+	}
+	c := &Collector{
+		o: o, reports: make(chan report), results: make(chan result), heardOf: make(chan occurrence),
+		reopen: make(chan struct{}, 1), rescan: make(chan struct{}, 1), releases: make(chan letGo), resume: make(chan struct{}, 1),
+		replan: make(chan struct{}, 1), stopped: make(chan struct{}), node: o.Node, spans: layoutOfGroups(),
 		condition: snapshot.Condition{State: snapshot.StateStarting, Since: time.Now()}, dirty: true,
+		sampled: new([device.NumGroups]time.Time), limits: limits{},
 	}
+	o.Metrics.store.Store(o.Store)
+	c.plan(o.Schedule)
+	return c
 }
 
 // Run samples until ctx ends, which is not an error.
 func (c *Collector) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c.layout()
-	var keeper sync.WaitGroup
-	keeper.Go(func() { c.keep(ctx) })
+	var helpers sync.WaitGroup
+	helpers.Go(func() { c.keep(ctx) })
+	for _, s := range c.o.Sources {
+		helpers.Go(func() { c.follow(ctx, s) })
+	}
 	c.loop(ctx)
 	cancel()
 	close(c.stopped)
@@ -90,7 +139,7 @@ func (c *Collector) Run(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		c.workers.Wait()
-		keeper.Wait()
+		helpers.Wait()
 		close(done)
 	}()
 	select {
@@ -101,10 +150,30 @@ func (c *Collector) Run(ctx context.Context) error {
 	return nil
 }
 
+// Reconfigure changes what is measured and when, from the next tick on. It may be called at any time.
+func (c *Collector) Reconfigure(s Schedule) {
+	c.planned.Store(&s)
+	ask(c.replan)
+}
+
+// plan takes a schedule.
+func (c *Collector) plan(s Schedule) {
+	s = s.complete()
+	c.schedule, c.each, c.node.Period = s, s.each(), s.Tick
+	c.o.Metrics.plan(s)
+}
+
+// hungAfter is how long a sample may take.
+func (c *Collector) hungAfter() time.Duration {
+	if c.o.HungAfter != 0 {
+		return c.o.HungAfter
+	}
+	return max(shortestHang, periodsToHang*c.schedule.Tick)
+}
+
 // loop is the schedule: it alone changes entries and publishes.
 func (c *Collector) loop(ctx context.Context) {
-	period := c.o.Node.Period
-	next := align(time.Now(), period)
+	next := align(time.Now(), c.schedule.Tick)
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	for {
@@ -115,13 +184,16 @@ func (c *Collector) loop(ctx context.Context) {
 			c.apply(r)
 		case r := <-c.results:
 			c.accept(r)
-		case e := <-c.events:
-			c.note(e)
+		case o := <-c.heardOf:
+			c.note(o)
+		case <-c.replan:
+			c.replanned(*c.planned.Load())
+			next = align(time.Now(), c.schedule.Tick)
+			timer.Reset(time.Until(next))
 		case <-timer.C:
 			c.tick(ctx, next)
-			now := time.Now()
-			due := align(now, period)
-			if missed := int64(due.Sub(next)/period) - 1; missed > 0 {
+			due := align(time.Now(), c.schedule.Tick)
+			if missed := int64(due.Sub(next)/c.schedule.Tick) - 1; missed > 0 {
 				c.o.Metrics.missed.Add(float64(missed))
 			}
 			next = due
@@ -136,20 +208,25 @@ func align(t time.Time, period time.Duration) time.Time {
 	return time.Unix(0, n-n%int64(period)+int64(period))
 }
 
-// tick samples every board that is free, waits until all answered or most of the period is over, and publishes.
+// tick starts what is due on every board that is free, waits until all answered or most of the period is over, and
+// publishes.
 func (c *Collector) tick(ctx context.Context, at time.Time) {
+	patience := c.schedule.Tick * 7 / 10
 	waiting := 0
-	for _, e := range c.entries {
-		if e.start(at) {
-			waiting++
+	if !c.holding {
+		for _, e := range c.entries {
+			e.awaited = c.start(e, at) && e.took < patience // the others need not wait for one that will be late
+			if e.awaited {
+				waiting++
+			}
 		}
 	}
-	deadline := time.NewTimer(time.Until(at.Add(c.o.Node.Period * 7 / 10)))
+	deadline := time.NewTimer(time.Until(at.Add(patience)))
 	defer deadline.Stop()
 	for waiting > 0 {
 		select {
 		case r := <-c.results:
-			if c.accept(r) && r.at.Equal(at) {
+			if e := c.accept(r); e != nil && e.awaited && r.at.Equal(at) {
 				waiting--
 			}
 			continue
@@ -164,57 +241,119 @@ func (c *Collector) tick(ctx context.Context, at time.Time) {
 	}
 }
 
-// accept takes a worker's answer. It is false for a worker that was replaced.
-func (c *Collector) accept(r result) bool {
+// start gives the worker of a board what is due, and reports whether there will be an answer.
+func (c *Collector) start(e *entry, at time.Time) bool {
+	if e.worker == nil {
+		return false
+	}
+	due := e.due(&c.schedule, c.each, at)
+	if !e.busySince.IsZero() {
+		c.o.Metrics.skipped(due)
+		return false
+	}
+	if due == 0 {
+		return false
+	}
+	e.busySince = time.Now()
+	e.planned(&c.schedule, due, at)
+	e.worker.jobs <- job{ // has room: the worker is free
+		at: at, groups: due, limit: c.hungAfter(), names: c.schedule.Names,
+		list: c.schedule.List && c.o.Processes != nil && due.Has(device.GroupProcesses),
+	}
+	return true
+}
+
+// accept takes a worker's answer, and says whose it is; nil for a worker that was replaced.
+func (c *Collector) accept(r result) *entry {
 	e := c.find(r.worker.uuid)
 	if e == nil || e.worker != r.worker {
-		return false
+		return nil
 	}
 	e.busySince = time.Time{}
 	c.o.Metrics.duration.Observe(r.took.Seconds())
 	if r.err != nil {
-		c.o.Metrics.failures.Inc()
+		c.o.Metrics.failed(r.groups)
 		e.fill(device.StateOf(r.err))
-		c.set(e, conditionOf(r.err))
-		if errors.Is(r.err, device.ErrNoAccess) && c.allWithoutAccess() {
+		e.took = r.took
+		c.forgetProcesses(e, errNotListed)
+		c.set(e, boardCondition(conditionOf(r.err)))
+		if reopens(r.err) && c.all(e.condition.State) {
 			ask(c.reopen)
 		}
-		return true
+		return e
 	}
-	c.o.Metrics.samples.Inc()
-	copy(e.values, r.values)
-	e.fresh = true
+	c.o.Metrics.succeeded(r.groups, r.at)
+	r.groups &= c.schedule.Groups // others were switched off meanwhile
+	e.take(r, &c.spans)
+	if c.listing() {
+		c.takeProcesses(e, r)
+	}
+	c.measured(r.groups, r.at)
 	c.set(e, snapshot.Condition{State: snapshot.StateOK})
-	return true
+	c.compare(e, r.groups)
+	return e
 }
 
-// publish makes a frame of what the boards answered for this tick.
+// reopens reports whether a failure may end when the source is opened again.
+func reopens(err error) bool {
+	return errors.Is(err, device.ErrNoAccess) || errors.Is(err, device.ErrMismatch)
+}
+
+// measured notes when groups were measured.
+func (c *Collector) measured(groups device.Groups, at time.Time) {
+	if c.sampledShared {
+		fresh := *c.sampled
+		c.sampled, c.sampledShared = &fresh, false
+	}
+	for g := range device.NumGroups {
+		if groups.Has(g) && at.After(c.sampled[g]) {
+			c.sampled[g] = at
+		}
+	}
+}
+
+// publish makes a frame of what is known at a tick.
 func (c *Collector) publish(at time.Time) {
 	now := time.Now()
-	values := make([]device.Values, 0, len(c.schema.Devices))
+	var extents []device.Extent
 	for _, e := range c.entries {
-		if !e.busySince.IsZero() && now.Sub(e.busySince) > c.o.HungAfter {
+		if !e.busySince.IsZero() && now.Sub(e.busySince) > c.hungAfter() {
 			c.set(e, snapshot.Condition{
 				State: snapshot.StateHung, Reason: "a call to the driver for this GPU does not come back; the node may need a reboot",
 			})
 		}
-		e.settle(c.heard)
-		values = append(values, e.values...)
-		e.fresh = false
+		if e.worker == nil || e.condition.State == snapshot.StateHung {
+			e.fill(readingState(e.condition.State))
+			c.forgetProcesses(e, errNotListed)
+		}
+		e.settle(&c.schedule, &c.spans, at, c.heard)
+		for _, x := range e.extents {
+			if c.schedule.Groups.Has(x.Metric.Group()) {
+				x.Device += e.offset
+				extents = append(extents, x)
+			}
+		}
+		e.extents = e.extents[:0]
+		c.steady(e, now)
+	}
+	for _, o := range c.twins.expired(now) {
+		c.keepEvent(c.find(o.UUID), o)
 	}
 	if c.dirty {
 		c.rebuildStatus()
 	}
-	c.o.Store.Append(&snapshot.Frame{Time: at, Schema: c.schema, Readings: c.schema.Flatten(values), Status: c.status})
+	c.o.Store.Append(&snapshot.Frame{
+		Time: at, Schema: c.schema, Readings: c.schema.Flatten(c.values), Extents: extents, Sampled: c.sampled, Status: c.status,
+	})
+	c.sampledShared = true
+	c.publishProcesses(at)
 }
 
-func (c *Collector) allWithoutAccess() bool {
-	for _, e := range c.entries {
-		if e.board != nil && e.condition.State != snapshot.StateNoAccess {
-			return false
-		}
-	}
-	return len(c.entries) > 0
+// all reports whether every board that is sampled is in a state.
+func (c *Collector) all(state snapshot.State) bool {
+	return len(c.entries) > 0 && !slices.ContainsFunc(c.entries, func(e *entry) bool {
+		return e.board != nil && e.condition.State != state
+	})
 }
 
 func (c *Collector) find(uuid string) *entry {
@@ -224,47 +363,6 @@ func (c *Collector) find(uuid string) *entry {
 		}
 	}
 	return nil
-}
-
-// set changes how a board is, and says so in the log.
-func (c *Collector) set(e *entry, to snapshot.Condition) {
-	if e.condition.State == to.State && e.condition.Reason == to.Reason {
-		return
-	}
-	if e.condition.State != to.State {
-		to.Since = time.Now()
-		level := slog.LevelWarn
-		if to.State == snapshot.StateOK {
-			level = slog.LevelInfo
-			if e.condition.State == snapshot.StateStarting {
-				level = slog.LevelDebug
-			}
-		}
-		c.o.Logger.Log(context.Background(), level, "GPU changed state", "gpu", e.devices[0].Index, "uuid", e.devices[0].UUID,
-			"state", to.State, "reason", to.Reason)
-	} else {
-		to.Since = e.condition.Since
-	}
-	e.condition, c.dirty = to, true
-}
-
-// conditionOf is how something is that failed with err.
-func conditionOf(err error) snapshot.Condition {
-	c := snapshot.Condition{State: snapshot.StateFailed, Reason: err.Error()}
-	for _, known := range []struct {
-		kind  error
-		state snapshot.State
-	}{
-		{device.ErrLost, snapshot.StateLost}, {device.ErrNoAccess, snapshot.StateNoAccess},
-		{device.ErrNoPermission, snapshot.StateFailed}, {device.ErrNoDriver, snapshot.StateNoDriver},
-		{device.ErrMismatch, snapshot.StateMismatch},
-	} {
-		if errors.Is(err, known.kind) {
-			c.State = known.state
-			break
-		}
-	}
-	return c
 }
 
 // ask wakes somebody up, once.

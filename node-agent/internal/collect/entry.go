@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -14,40 +13,131 @@ import (
 // from every chart is what nobody notices.
 type entry struct {
 	devices   []gpu.Device
+	facts     device.Facts
 	board     device.Board // nil when the driver does not list it any more
 	worker    *worker      // nil without a board
-	values    []device.Values
-	fresh     bool      // values were measured for the tick that is published next
-	busySince time.Time // zero when the worker is free
+	busySince time.Time    // zero when the worker is free
+	awaited   bool         // the tick waits for the answer
 	condition snapshot.Condition
-	lastXID   uint64
-	xids      []snapshot.XIDCount
+
+	position int // among the boards
+	offset   int // of its devices among all
+	values   []device.Values
+	extents  []device.Extent                 // since the last frame
+	last     [device.NumGroups]time.Time     // when a group was measured, zero when nothing of it holds
+	next     [device.NumGroups]int64         // when a group is due, Unix nanoseconds; 0 is at once
+	took     time.Duration                   // the newest sample
+	tellsXID bool                            // the board itself reads the last XID
+	seen     seen                            // what events are made of
+	heardAt  [device.NumEventKinds]time.Time // when an event came from outside
+	madeAt   [device.NumEventKinds]time.Time // when the agent made one
+
+	lastXID uint64
+	xids    []snapshot.XIDCount
+	events  []snapshot.EventCount
+
+	fell         string    // what was said when it fell off the bus
+	gone         bool      // an event said that it is lost, and none that it returned
+	back         time.Time // since when it answers again, zero when it does not
+	relaidAt     time.Time // when the driver said that the MIG instances changed, zero when nothing is open
+	relaidOrigin device.Origin
+
+	processes []snapshot.Process
+	nameless  int
+	dropped   int
+	listErr   error
 }
 
-// fill makes all readings absent for one reason.
+// fill makes all readings absent for one reason. Whatever is measured next, is measured whole.
 func (e *entry) fill(why gpu.State) {
 	for i := range e.values {
 		e.values[i].Fill(why)
 	}
-	e.fresh = true
+	clear(e.last[:])
+	clear(e.next[:])
+	e.extents, e.tellsXID = e.extents[:0], false
 }
 
-// settle makes the values fit to be published: nothing is repeated, and the last XID is known whatever the board does.
-func (e *entry) settle(heard bool) {
-	if !e.fresh {
-		e.fill(readingState(e.condition.State))
+// due is what is to be measured at a time.
+func (e *entry) due(s *Schedule, each device.Groups, at time.Time) device.Groups {
+	due, now := each, at.UnixNano()
+	for g, next := range e.next {
+		if next <= now && s.Groups.Has(device.Group(g)) {
+			due |= device.GroupsOf(device.Group(g))
+		}
+	}
+	return due
+}
+
+// planned notes that groups are asked for now.
+func (e *entry) planned(s *Schedule, groups device.Groups, at time.Time) {
+	for g := range device.NumGroups {
+		if groups.Has(g) {
+			e.next[g] = s.after(at, g, e.position)
+		}
+	}
+}
+
+// take keeps what was measured.
+func (e *entry) take(r result, spans *[device.NumGroups][]span) {
+	for g := range device.NumGroups {
+		if !r.groups.Has(g) {
+			continue
+		}
+		e.last[g] = r.at
+		for _, s := range spans[g] {
+			for i := range e.values {
+				copy(e.values[i][s.from:s.to], r.sample.Values[i][s.from:s.to])
+			}
+		}
+	}
+	if r.groups.Has(device.GroupHealth) {
+		e.tellsXID = e.values[0][device.XIDLast].OK()
+	}
+	e.extents = e.extents[:0]
+	for _, x := range r.sample.Extents {
+		if x.Device >= 0 && x.Device < len(e.devices) {
+			e.extents = append(e.extents, x)
+		}
+	}
+	e.took = r.took
+}
+
+// holds is how many intervals a reading stands for, when no newer one comes.
+const holds = 3
+
+// settle makes the values fit to be published: what is too old is not repeated, and the last XID is known whatever the
+// board does.
+func (e *entry) settle(s *Schedule, spans *[device.NumGroups][]span, at time.Time, heard bool) {
+	for g, last := range e.last {
+		if !last.IsZero() && at.Sub(last) >= holds*max(s.Every[g], e.took) {
+			e.drop(device.Group(g), spans)
+		}
 	}
 	last := &e.values[0][device.XIDLast]
 	switch {
-	case last.OK():
+	case e.tellsXID:
 	case heard || e.lastXID != 0:
 		*last = gpu.Read(float64(e.lastXID))
-	case last.State == gpu.NoData:
+	case last.OK() || last.State == gpu.NoData:
 		*last = gpu.Absent(gpu.NotSupported)
 	}
 }
 
-// readingState is the state of readings of a board that was not measured.
+// drop makes the readings of a group absent.
+func (e *entry) drop(g device.Group, spans *[device.NumGroups][]span) {
+	for i := range e.values {
+		for _, s := range spans[g] {
+			for m := s.from; m < s.to; m++ {
+				e.values[i][m] = gpu.Absent(gpu.NoData)
+			}
+		}
+	}
+	e.last[g] = time.Time{}
+	e.tellsXID = e.tellsXID && g != device.GroupHealth
+}
+
+// readingState is the state of readings of a board that is not measured.
 func readingState(s snapshot.State) gpu.State {
 	switch s {
 	case snapshot.StateLost, snapshot.StateHung:
@@ -57,16 +147,6 @@ func readingState(s snapshot.State) gpu.State {
 	default:
 		return gpu.NoData
 	}
-}
-
-// start gives the worker a sample to take, and reports whether there will be an answer.
-func (e *entry) start(at time.Time) bool {
-	if e.worker == nil || !e.busySince.IsZero() {
-		return false
-	}
-	e.busySince = time.Now()
-	e.worker.jobs <- at // has room: the worker is free
-	return true
 }
 
 // retire lets the worker go. It ends once the call that it may be in comes back.
@@ -97,40 +177,15 @@ func (e *entry) count(code uint64, at time.Time) {
 	e.xids[i].Last = at
 }
 
-// worker samples one board.
-type worker struct {
-	uuid  string
-	board device.Board
-	jobs  chan time.Time
-}
-
-// result is a worker's answer. Its values are the worker's, and hold until the worker is given the next job.
-type result struct {
-	worker *worker
-	at     time.Time
-	values []device.Values
-	err    error
-	took   time.Duration
-}
-
-// hire starts a worker for a board. It ends when its jobs are closed.
-func (c *Collector) hire(board device.Board) *worker {
-	devices := board.Devices()
-	w := &worker{uuid: devices[0].UUID, board: board, jobs: make(chan time.Time, 1)}
-	c.workers.Go(func() {
-		sample := device.Sample{Values: make([]device.Values, len(devices))}
-		for at := range w.jobs {
-			started := time.Now()
-			ctx, cancel := context.WithTimeout(context.Background(), c.o.HungAfter)
-			err := board.Sample(ctx, at, device.AllGroups, &sample)
-			cancel()
-			r := result{worker: w, at: at, values: sample.Values, err: err, took: time.Since(started)}
-			select {
-			case c.results <- r:
-			case <-c.stopped:
-				return
-			}
-		}
-	})
-	return w
+// countKind notes an event that is no XID error.
+func (e *entry) countKind(kind device.EventKind, at time.Time) {
+	i := 0
+	for i < len(e.events) && e.events[i].Kind < kind {
+		i++
+	}
+	if i == len(e.events) || e.events[i].Kind != kind {
+		e.events = slices.Insert(e.events, i, snapshot.EventCount{Kind: kind})
+	}
+	e.events[i].Count++
+	e.events[i].Last = at
 }

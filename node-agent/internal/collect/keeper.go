@@ -3,9 +3,11 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
+	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
 )
 
 const (
@@ -13,13 +15,17 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// report is what the keeper tells the loop.
+// report is what the keeper and the listeners tell the loop.
 type report struct {
-	found *device.Inventory // what the source listed; nil otherwise
-	err   error             // why there is nothing to list
-	heard *bool             // whether events are listened to
-	// stop asks the loop to let all workers go, and is answered with whether that worked.
-	stop chan bool
+	found    *device.Inventory   // what the source listed; nil otherwise
+	err      error               // why there is nothing to list
+	heard    *bool               // whether the source's events are listened to
+	listener int                 // 1 when another source of events is listened to, -1 when not any more
+	released *snapshot.Condition // the source was closed on demand
+	// stop asks the loop to let all workers go, and is answered with the boards that are busy: none when it worked. With
+	// hold nothing new is started until it is asked again.
+	stop chan []int
+	hold bool
 }
 
 // keep opens the source, lists its devices again and again, and opens it anew when that is needed. All of this may take
@@ -29,25 +35,32 @@ func (c *Collector) keep(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := c.o.Source.Open(ctx); err != nil {
 			c.tell(ctx, report{err: err})
-			pause(ctx, retry)
+			if r, asked := c.pauseUnlessReleased(ctx, retry); asked {
+				c.stayAway(ctx, r, nil)
+				retry = firstRetry
+				continue
+			}
 			retry = min(2*retry, lastRetry)
 			continue
 		}
 		retry = firstRetry
 		drain(c.reopen)
-		c.watch(ctx)
-		if err := c.o.Source.Close(); err != nil {
+		r, asked := c.watch(ctx)
+		err := c.o.Source.Close()
+		if err != nil {
 			c.o.Logger.Warn("The source did not close", "err", err)
 		}
-		if ctx.Err() == nil {
-			pause(ctx, firstRetry)
+		if asked {
+			c.stayAway(ctx, r, err)
+		} else if r, asked = c.pauseUnlessReleased(ctx, firstRetry); asked {
+			c.stayAway(ctx, r, nil)
 		}
 	}
 }
 
-// watch lists devices and listens to events until the source must be opened again. No worker is left when it returns,
-// unless ctx ended.
-func (c *Collector) watch(ctx context.Context) {
+// watch lists devices and listens to events until the source must be closed. No worker is left when it returns, unless
+// ctx ended. It returns who asked for that, if somebody did.
+func (c *Collector) watch(ctx context.Context) (letGo, bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	listening := make(chan struct{})
 	go func() {
@@ -61,7 +74,7 @@ func (c *Collector) watch(ctx context.Context) {
 	for {
 		found, err := c.o.Source.Inventory(ctx)
 		if ctx.Err() != nil {
-			return
+			return letGo{}, false
 		}
 		again := err != nil
 		if err == nil {
@@ -75,44 +88,61 @@ func (c *Collector) watch(ctx context.Context) {
 				again = true
 			case <-c.rescan:
 			case <-time.After(c.o.Rescan):
+			case r := <-c.releases:
+				if err := c.stopForRelease(ctx, r); err != nil {
+					r.answer <- err
+					continue
+				}
+				return r, true
 			case <-ctx.Done():
-				return
+				return letGo{}, false
 			}
 		}
 		if again {
-			if c.stopWorkers(ctx) {
-				return
+			if busy, ok := c.stopWorkers(ctx, false); ok && len(busy) == 0 {
+				return letGo{}, false
 			}
 			// A worker hangs in the driver, which must not be closed under it.
-			pause(ctx, c.o.Rescan)
+			if r, asked := c.pauseUnlessReleased(ctx, c.o.Rescan); asked {
+				if err := c.stopForRelease(ctx, r); err != nil {
+					r.answer <- err
+					continue
+				}
+				return r, true
+			}
 		}
 	}
 }
 
-func (c *Collector) stopWorkers(ctx context.Context) bool {
-	answer := make(chan bool, 1)
-	if !c.tell(ctx, report{stop: answer}) {
-		return false
+// stopWorkers asks the loop to let all workers go. It returns the boards that are busy; false when ctx ended.
+func (c *Collector) stopWorkers(ctx context.Context, hold bool) ([]int, bool) {
+	answer := make(chan []int, 1)
+	if !c.tell(ctx, report{stop: answer, hold: hold}) {
+		return nil, false
 	}
 	select {
-	case ok := <-answer:
-		return ok
+	case busy := <-answer:
+		return busy, true
 	case <-ctx.Done():
-		return false
+		return nil, false
 	}
 }
 
 // listen passes the source's events on, and tries again when they break off.
 func (c *Collector) listen(ctx context.Context) {
+	origin := device.FromNVML
+	if c.o.Source.Name() == string(device.FromSimulator) {
+		origin = device.FromSimulator
+	}
 	retry := firstRetry
 	for ctx.Err() == nil {
 		yes, no := true, false
 		c.tell(ctx, report{heard: &yes})
 		err := c.o.Source.Events(ctx, func(e device.Event) {
-			select {
-			case c.events <- e:
-			case <-ctx.Done():
+			if e.Origin == "" {
+				e.Origin = origin
 			}
+			c.tellEvent(ctx, occurrence{Event: e})
 		})
 		if ctx.Err() != nil {
 			return
@@ -154,4 +184,12 @@ func drain(c chan struct{}) {
 	case <-c:
 	default:
 	}
+}
+
+// busyText names boards that are busy.
+func busyText(busy []int) string {
+	if len(busy) == 1 {
+		return fmt.Sprintf("a call to the driver for GPU %d does not come back", busy[0])
+	}
+	return fmt.Sprintf("calls to the driver for the GPUs %v do not come back", busy)
 }
