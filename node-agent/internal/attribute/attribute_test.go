@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -364,4 +365,36 @@ func TestRun(t *testing.T) {
 		cancel()
 		assert.NoError(t, <-done)
 	})
+}
+
+func TestDescribeBesideRefresh(t *testing.T) {
+	w := newWorld(t)
+	w.runs(101, "/docker/"+containerID(1), gpu0, "")
+	a, _ := w.look()
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for range 50 {
+				info, ok := a.Describe(101)
+				assert.True(t, ok && info.Name == "python3")
+				assert.Len(t, a.Snapshot().List().Owners, 1)
+			}
+		})
+	}
+	for range 20 {
+		a.refresh(t.Context())
+	}
+	asking.Wait()
+}
+
+func BenchmarkRefresh(b *testing.B) {
+	w := newWorld(b)
+	for pid := range 64 {
+		w.runs(100+pid, podCgroup(pid), gpu0, "")
+	}
+	a, _ := w.look()
+	b.ReportAllocs()
+	for b.Loop() {
+		a.refresh(b.Context())
+	}
 }

@@ -38,7 +38,7 @@ const (
 
 // world is a node: its processes, its kubelet, its jobs.
 type world struct {
-	t        *testing.T
+	t        testing.TB
 	root     string
 	usage    []Usage
 	devices  []locate.Device
@@ -50,7 +50,7 @@ type world struct {
 	podresources.UnimplementedPodResourcesListerServer
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, root: t.TempDir()}
 	w.devices = locate.Devices([]gpu.Device{
