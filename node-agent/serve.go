@@ -63,12 +63,16 @@ func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
 	if webConfig.TLS != nil {
 		scheme = "https"
 	}
-	exporter, err := export.New(store, node, export.Identity{Address: c.Advertise, Scheme: scheme}, cat)
+	exporter, err := export.New(export.Options{
+		Store: store, Node: node, Identity: export.Identity{Address: c.Advertise, Scheme: scheme}, Catalog: cat,
+		Settings: export.Settings{Window: export.DefaultWindow, Windowed: export.FastGroups()},
+	})
 	if err != nil {
 		return err
 	}
 	web, err := server.New(server.Options{
-		Node: node, Store: store, Empty: snapshot.NewSchema(node, "", nil, device.AllGroups, rows), Metrics: export.Handler(exporter, own),
+		Node: node, Store: store, Empty: snapshot.NewSchema(node, "", nil, device.AllGroups, rows), 
+		Metrics: export.Handler(export.HandlerOptions{Exporter: exporter, Own: own, Logger: log}),
 		Access: access, TLS: webConfig.TLS, Headers: webConfig.Headers, MaxSubscribers: c.MaxSubscribers, Registerer: own,
 		Logger: log,
 	})

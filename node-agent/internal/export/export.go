@@ -1,7 +1,6 @@
 package export
 
 import (
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -12,71 +11,103 @@ import (
 
 // Exporter writes the newest frame of a store as Prometheus text. It is safe for concurrent use.
 type Exporter struct {
-	store *snapshot.Store
-	node  snapshot.Node
-	xids  catalog.Metric
-	info  []byte // warpwatch_agent_info, whole
+	o    Options
+	xids catalog.Metric
 
-	mu     sync.Mutex
-	layout *layout
-	status *snapshot.Status // what states says
-	states []byte
+	mu       sync.Mutex
+	settings Settings
+	window   *snapshot.Window // nil for none
+	head     []byte           // what is there before the first sample, too
+	layout   *layout
+	status   part[snapshot.Status]
+	facts    []byte // about the devices, of the same status
+	owners   part[snapshot.OwnerList]
+	people   part[snapshot.ProcessList]
+	shown    shown
+	text     []byte // the whole answer for shown
 }
 
-// Identity is how the agent can be reached, for whoever reads its metrics.
-type Identity struct {
-	Address string // host:port of the stream, "" when it is the scraped address
-	Scheme  string // "http" or "https"
+// part is text that is written again when what it speaks of was published again.
+type part[T any] struct {
+	of   *T
+	text []byte
 }
 
-// New prepares an exporter.
-func New(store *snapshot.Store, node snapshot.Node, id Identity, c *catalog.Catalog) (*Exporter, error) {
-	xids, ok := xidRow(c)
-	if !ok {
-		return nil, errors.New("gpu_xid_errors_total is not in the catalogue")
-	}
-	const name = "warpwatch_agent_info"
-	info := header(name, "The agent and where its live stream is; an empty address is the address of the scrape. Always 1.", "gauge")
-	info = append(info, name+"{"+nodeLabels(node)+label("version", node.Version)+label("address", id.Address)+
-		label("scheme", id.Scheme)+label("source", node.Source)+"} 1\n"...)
-	return &Exporter{store: store, node: node, xids: xids, info: info}, nil
+// shown is what an answer depends on.
+type shown struct {
+	frame     *snapshot.Frame
+	owners    *snapshot.OwnerList
+	processes *snapshot.ProcessList
+	stale     bool
 }
 
 // staleAfter is how old the newest frame may be: after that its readings say nothing about now.
-func (e *Exporter) staleAfter() time.Duration { return max(10*time.Second, 5*e.node.Period) }
+func (e *Exporter) staleAfter() time.Duration { return max(10*time.Second, 5*e.o.Node.Period) }
 
-// Append writes the text after dst. A reading that was not taken has no line.
+// Append writes the text after dst. A reading that was not taken has no line. However many ask, the text is made once for
+// each frame.
 func (e *Exporter) Append(dst []byte, now time.Time) []byte {
-	dst = append(dst, e.info...)
-	f := e.store.Newest()
-	if f == nil {
-		return dst
-	}
-	l, states := e.prepared(f)
-	dst = append(dst, l.info...)
-	if now.Sub(f.Time) <= e.staleAfter() {
-		dst = appendReadings(dst, l, f)
-	}
-	return append(dst, states...)
-}
-
-// prepared is the text that changes seldom: the layout of the frame's schema, and everything about its status.
-func (e *Exporter) prepared(f *snapshot.Frame) (*layout, []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.layout == nil || e.layout.schema != f.Schema {
-		e.layout, e.status = newLayout(f.Schema), nil
+	f := e.o.Store.Newest()
+	if f == nil {
+		return append(dst, e.head...)
 	}
-	if e.status != f.Status {
-		e.status = f.Status
-		e.states = e.appendStatus(e.appendXIDs(nil, e.layout, f.Status), e.layout, f.Status)
+	want := shown{frame: f, stale: now.Sub(f.Time) > e.staleAfter()}
+	if e.o.Owners != nil {
+		want.owners, _ = e.o.Owners.Get()
 	}
-	return e.layout, e.states
+	if e.o.Processes != nil && e.settings.MaxProcesses > 0 {
+		want.processes, _ = e.o.Processes.Get()
+	}
+	if e.shown != want {
+		e.write(want)
+		e.shown = want
+	}
+	return append(dst, e.text...)
 }
 
-func appendReadings(dst []byte, l *layout, f *snapshot.Frame) []byte {
+// write makes the answer. Text that changes seldom is kept.
+func (e *Exporter) write(want shown) {
+	f := want.frame
+	if e.window != nil {
+		e.window.Update(f)
+	}
+	if e.layout == nil || e.layout.schema != f.Schema {
+		e.layout = newLayout(f.Schema, e.window)
+		e.status.of, e.owners.of, e.people.of = nil, nil, nil
+		e.owners.text, e.people.text = e.owners.text[:0], e.people.text[:0]
+	}
+	l := e.layout
+	if e.status.of != f.Status {
+		e.status.of = f.Status
+		e.facts = e.appendFacts(e.facts[:0], l, f.Status)
+		e.status.text = e.appendXIDs(e.status.text[:0], l, f.Status)
+		e.status.text = e.appendEvents(e.status.text, l, f.Status)
+		e.status.text = e.appendStatus(e.status.text, l, f.Status)
+	}
+	if want.owners != nil && e.owners.of != want.owners {
+		e.owners.of = want.owners
+		e.owners.text = appendOwners(e.owners.text[:0], l, want.owners)
+	}
+	if want.processes != nil && e.people.of != want.processes {
+		e.people.of = want.processes
+		e.people.text = appendProcesses(e.people.text[:0], l, want.processes, e.settings.MaxProcesses)
+	}
+	e.text = append(append(e.text[:0], e.head...), e.facts...)
+	e.text = append(e.text, e.owners.text...)
+	if !want.stale {
+		e.text = e.appendReadings(e.text, l, f)
+		e.text = append(e.text, e.people.text...)
+	}
+	e.text = e.appendSampled(e.text, f)
+	e.text = append(e.text, e.status.text...)
+}
+
+func (e *Exporter) appendReadings(dst []byte, l *layout, f *snapshot.Frame) []byte {
 	for i := range l.families {
 		family := &l.families[i]
+		end := e.endOfLine(family, f)
 		started := false
 		for j := range family.series {
 			s := &family.series[j]
@@ -88,48 +119,52 @@ func appendReadings(dst []byte, l *layout, f *snapshot.Frame) []byte {
 				dst, started = append(dst, family.header...), true
 			}
 			dst = append(dst, s.prefix...)
-			dst = append(strconv.AppendFloat(dst, r.Value, 'g', -1, 64), '\n')
+			dst = append(strconv.AppendFloat(dst, r.Value, 'g', -1, 64), end...)
+		}
+		for j := range family.windows {
+			dst = e.appendWindow(dst, &family.windows[j])
 		}
 	}
 	return dst
 }
 
-func (e *Exporter) appendXIDs(dst []byte, l *layout, s *snapshot.Status) []byte {
+// endOfLine is what stands after the values of a family.
+func (e *Exporter) endOfLine(family *family, f *snapshot.Frame) []byte {
+	e.layout.end = e.layout.end[:0]
+	if e.settings.Timestamps {
+		at := f.Time
+		if f.Sampled != nil && !f.Sampled[family.group].IsZero() {
+			at = f.Sampled[family.group]
+		}
+		e.layout.end = strconv.AppendInt(append(e.layout.end, ' '), at.UnixMilli(), 10)
+	}
+	e.layout.end = append(e.layout.end, '\n')
+	return e.layout.end
+}
+
+func (e *Exporter) appendWindow(dst []byte, w *windowFamily) []byte {
+	folds := e.window.Folds()
 	started := false
-	for _, b := range s.Boards {
-		for _, x := range b.XIDs {
-			if !started {
-				dst, started = append(dst, header(e.xids.Name, e.xids.Help, string(e.xids.Kind))...), true
-			}
-			dst = append(dst, e.xids.Name+"{"+l.labels[b.Device.UUID]+label("xid", strconv.FormatUint(x.Code, 10))+"} "...)
-			dst = append(strconv.AppendUint(dst, x.Count, 10), '\n')
+	for i := range w.series {
+		s := &w.series[i]
+		if !folds[s.fold].OK() {
+			continue
 		}
+		if !started {
+			dst, started = append(dst, w.header...), true
+		}
+		dst = append(dst, s.prefix...)
+		switch w.shows {
+		case leastOf:
+			dst = strconv.AppendFloat(dst, folds[s.fold].Min, 'g', -1, 64)
+		case meanOf:
+			dst = strconv.AppendFloat(dst, e.window.Mean(s.fold), 'g', -1, 64)
+		case greatestOf:
+			dst = strconv.AppendFloat(dst, folds[s.fold].Max, 'g', -1, 64)
+		case bitsOf:
+			dst = strconv.AppendUint(dst, folds[s.fold].Bits, 10)
+		}
+		dst = append(dst, '\n')
 	}
 	return dst
-}
-
-// appendStatus writes one series for each state something can be in, 1 for the one it is in.
-func (e *Exporter) appendStatus(dst []byte, l *layout, s *snapshot.Status) []byte {
-	const source, board = "warpwatch_agent_source_state", "warpwatch_agent_device_state"
-	dst = append(dst, header(source, "How the source of the readings is: 1 for the state it is in.", "gauge")...)
-	for _, state := range snapshot.SourceStates() {
-		dst = appendState(dst, source+"{"+nodeLabels(e.node), state, s.Source.State)
-	}
-	if len(s.Boards) > 0 {
-		dst = append(dst, header(board, "How a GPU is: 1 for the state it is in.", "gauge")...)
-	}
-	for _, b := range s.Boards {
-		for _, state := range snapshot.BoardStates() {
-			dst = appendState(dst, board+"{"+l.labels[b.Device.UUID], state, b.Condition.State)
-		}
-	}
-	return dst
-}
-
-func appendState(dst []byte, prefix string, state, is snapshot.State) []byte {
-	dst = append(dst, prefix+label("state", string(state))+"} "...)
-	if state == is {
-		return append(dst, "1\n"...)
-	}
-	return append(dst, "0\n"...)
 }

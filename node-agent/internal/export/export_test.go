@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"flag"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -43,7 +44,11 @@ func setup(t testing.TB, n snapshot.Node) (*Exporter, *snapshot.Store, *snapshot
 	rows, err := snapshot.LoadRows(c)
 	require.NoError(t, err)
 	store := snapshot.NewStore(10, 1<<20)
-	e, err := New(store, n, Identity{Address: "10.0.0.7:9847", Scheme: "https"}, c)
+	e, err := New(Options{
+		Store: store, Node: n, Identity: Identity{Address: "10.0.0.7:9847", Scheme: "https"}, Catalog: c,
+		Settings: Settings{Window: DefaultWindow, Windowed: FastGroups(), MaxProcesses: 2},
+		Owners:   &snapshot.Latest[snapshot.OwnerList]{}, Processes: &snapshot.Latest[snapshot.ProcessList]{},
+	})
 	require.NoError(t, err)
 	return e, store, rows
 }
@@ -62,20 +67,33 @@ func split(n snapshot.Node, rows *snapshot.Rows) *snapshot.Frame {
 	values[0].Set(device.Power, 295.01)
 	values[0].Set(device.ECCCorrected, 0)
 	values[0].Set(device.SMClock, 1.98e9)
+	values[0].Set(device.ClockEventReasons, 4)
+	values[0].Set(device.PerformanceState, 0)
 	values[1].Fill(gpu.NotSupported)
 	values[1].Set(device.MemoryTotal, 18253611008)
 	values[1].Set(device.SMActive, 0.4321)
 	values[2].Fill(gpu.Lost)
 	values[2].Set(device.XIDLast, 79)
+	sampled := &[device.NumGroups]time.Time{device.GroupPower: start.Add(-200 * time.Millisecond), device.GroupECC: start.Add(-4 * time.Second)}
 	return &snapshot.Frame{
-		Time: start, Schema: s, Readings: s.Flatten(values),
+		Time: start, Schema: s, Readings: s.Flatten(values), Sampled: sampled,
+		Extents: []device.Extent{{Device: 0, Metric: device.Power, Min: 280, Mean: 300.1236, Max: 690.5, Count: 40}},
 		Status: &snapshot.Status{
-			Source: snapshot.Condition{State: snapshot.StateOK},
+			Source: snapshot.Condition{State: snapshot.StateOK}, Versions: device.Versions{NVML: "13.590.48.01", CUDA: "13.1"},
 			Boards: []snapshot.Board{
-				{Device: s.Devices[0], Condition: snapshot.Condition{State: snapshot.StateOK}},
+				{
+					Device: s.Devices[0], Condition: snapshot.Condition{State: snapshot.StateOK},
+					Facts: device.Facts{
+						Serial: "1650522003820", Brand: "Nvidia", Architecture: "Hopper", ComputeCapability: "9.0", VBIOS: "96.00.BC.00.01",
+						InfoROM: "G520.0280.00.06", BoardPart: "692-2G520-0280-000", Minor: 0, MemoryBusBits: 6144, Cores: 16896,
+						Placements: map[string]device.Placement{"7": {Start: 0, Size: 1}},
+					},
+					Events: []snapshot.EventCount{{Kind: device.EventLayoutChanged, Count: 3, Last: start}},
+				},
 				{
 					Device: s.Devices[2], Condition: snapshot.Condition{State: snapshot.StateLost}, LastXID: 79,
-					XIDs: []snapshot.XIDCount{{Code: 31, Count: 2}, {Code: 79, Count: 1}},
+					XIDs:  []snapshot.XIDCount{{Code: 31, Count: 2, Last: start.Add(-time.Hour)}, {Code: 79, Count: 1, Last: start}},
+					Facts: device.Facts{Minor: -1, MemoryBusBits: -1, Cores: -1},
 				},
 			},
 		},
@@ -85,6 +103,18 @@ func split(n snapshot.Node, rows *snapshot.Rows) *snapshot.Frame {
 func TestGolden(t *testing.T) {
 	e, store, rows := setup(t, node())
 	store.Append(split(node(), rows))
+	e.o.Owners.Set(&snapshot.OwnerList{Owners: []device.Owner{
+		{UUID: "GPU-1", GPUInstance: "7", Namespace: "ml", Pod: "train-0", Container: "main", Replica: "2", Source: "kubelet"},
+		{UUID: "GPU-1", GPUInstance: "7", Namespace: "ml", Pod: "train-0", Container: "main", Replica: "2", Source: "kubelet"},
+		{UUID: "GPU-2", SlurmJob: "17", SlurmStep: "0", User: "ali", Source: "slurm"},
+		{UUID: "GPU-9", Pod: "of another node"},
+	}})
+	e.o.Processes.Set(&snapshot.ProcessList{Processes: []snapshot.Process{
+		{Process: device.Process{PID: 7, Memory: gpu.Read(1 << 20), SM: gpu.Read(0.25)}, UUID: "GPU-2", Name: `"p"`, User: "ali"},
+		{Process: device.Process{PID: 9, Memory: gpu.Read(1 << 30), SM: gpu.Absent(gpu.NoData)}, UUID: "GPU-2"},
+		{Process: device.Process{PID: 8, Memory: gpu.Read(1 << 10)}, UUID: "GPU-2", Name: "the third"},
+		{Process: device.Process{PID: 9, Memory: gpu.Read(1 << 29)}, UUID: "GPU-2"},
+	}})
 	got := e.Append(nil, start)
 	const path = "testdata/split.prom"
 	if *update {
@@ -106,6 +136,7 @@ func TestAbsentIsNeverZero(t *testing.T) {
 
 	old := string(e.Append(nil, start.Add(time.Minute)))
 	assert.NotContains(t, old, "gpu_power_watts", "readings of a minute ago are not readings of now")
+	assert.NotContains(t, old, "_window_max")
 	assert.Contains(t, old, "gpu_info")
 }
 
@@ -118,7 +149,7 @@ func TestTextIsWhatPrometheusExpects(t *testing.T) {
 			store.Append(simulated(t, n, rows, mig))
 			own := prometheus.NewRegistry()
 			own.MustRegister(collectors.NewGoCollector())
-			server := httptest.NewServer(Handler(e, own))
+			server := httptest.NewServer(Handler(HandlerOptions{Exporter: e, Own: own, Logger: slog.New(slog.DiscardHandler)}))
 			defer server.Close()
 
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
@@ -187,17 +218,4 @@ func TestAcceptsGzip(t *testing.T) {
 	} {
 		assert.Equal(t, want, acceptsGzip(&http.Request{Header: http.Header{"Accept-Encoding": {accept}}}), accept)
 	}
-}
-
-func BenchmarkScrape(b *testing.B) {
-	n := node()
-	e, store, rows := setup(b, n)
-	f := simulated(b, n, rows, false)
-	store.Append(f)
-	var text []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		text = e.Append(text[:0], f.Time)
-	}
-	b.SetBytes(int64(len(text)))
 }

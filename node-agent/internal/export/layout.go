@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -15,14 +16,22 @@ import (
 type layout struct {
 	schema   *snapshot.Schema
 	families []family
-	info     []byte            // the info series, whole
-	labels   map[string]string // of boards, by UUID
+	labels   []string // of each device
+	byPart   map[place]int
+	end      []byte // of the lines that are being written
+	sampled  []byte // header of the groups' times
+	groups   [device.NumGroups][]byte
 }
+
+// place names a device within the node. What an owner does not know is "".
+type place struct{ uuid, gpuInstance, computeInstance string }
 
 // family is a metric with its series.
 type family struct {
-	header []byte
-	series []series
+	group   device.Group
+	header  []byte
+	series  []series
+	windows []windowFamily
 }
 
 type series struct {
@@ -30,8 +39,44 @@ type series struct {
 	prefix []byte // name and labels, up to the blank before the value
 }
 
-func newLayout(s *snapshot.Schema) *layout {
-	l := &layout{schema: s, labels: map[string]string{}}
+// windowFamily is one figure of what a metric went through.
+type windowFamily struct {
+	shows  figure
+	header []byte
+	series []windowSeries
+}
+
+type windowSeries struct {
+	fold   int
+	prefix []byte
+}
+
+// figure says what is shown of a fold.
+type figure uint8
+
+const (
+	leastOf figure = iota
+	meanOf
+	greatestOf
+	bitsOf
+)
+
+func newLayout(s *snapshot.Schema, w *snapshot.Window) *layout {
+	l := &layout{schema: s, labels: deviceLabels(s.Devices), byPart: map[place]int{}}
+	for i, d := range s.Devices {
+		l.byPart[place{d.UUID, d.GPUInstance, d.ComputeInstance}] = i
+		if first := (place{d.UUID, d.GPUInstance, ""}); d.IsMIG() {
+			if _, ok := l.byPart[first]; !ok {
+				l.byPart[first] = i
+			}
+		}
+	}
+	folds := map[int]int{} // by column
+	if w != nil {
+		for i, column := range w.Columns() {
+			folds[column] = i
+		}
+	}
 	// Columns come device by device, text goes metric by metric.
 	byMetric := map[string]int{}
 	for i, c := range s.Columns {
@@ -39,33 +84,68 @@ func newLayout(s *snapshot.Schema) *layout {
 		if !ok {
 			at = len(l.families)
 			byMetric[c.Row.Name] = at
-			l.families = append(l.families, family{header: header(c.Row.Name, c.Row.Help, string(c.Row.Kind))})
+			l.families = append(l.families, family{group: c.Metric.Group(), header: header(c.Row.Name, c.Row.Help, string(c.Row.Kind))})
 		}
-		prefix := c.Row.Name + "{" + labels(s.Devices[c.Device])
+		of := &l.families[at]
+		labels := l.labels[c.Device]
 		if name, value := c.Metric.Label(); name != "" {
-			prefix += label(name, value)
+			labels += label(name, value)
 		}
-		prefix += "} "
-		l.families[at].series = append(l.families[at].series, series{column: i, prefix: []byte(prefix)})
-	}
-	var boards, instances strings.Builder
-	for _, d := range s.Devices {
-		if d.IsMIG() {
-			instances.WriteString("gpu_mig_info{" + labels(d) + label("mig_uuid", d.MIGUUID) +
-				label("compute_instance_id", d.ComputeInstance) + "} 1\n")
-			continue
+		of.series = append(of.series, series{column: i, prefix: []byte(c.Row.Name + "{" + labels + "} ")})
+		if fold, ok := folds[i]; ok {
+			of.addWindow(c, fold, labels)
 		}
-		l.labels[d.UUID] = labels(d)
-		boards.WriteString("gpu_info{" + labels(d) + label("pci_bus_id", d.PCIBusID) + label("driver_version", d.Driver) +
-			label("mig_enabled", strconv.FormatBool(d.MIGEnabled)) + "} 1\n")
-	}
-	if boards.Len() > 0 {
-		l.info = append(header("gpu_info", "What a GPU is; always 1.", "gauge"), boards.String()...)
-	}
-	if instances.Len() > 0 {
-		l.info = append(append(l.info, header("gpu_mig_info", "What a MIG instance is; always 1.", "gauge")...), instances.String()...)
 	}
 	return l
+}
+
+// addWindow gives a column's window its series.
+func (f *family) addWindow(c snapshot.Column, fold int, labels string) {
+	shown := windowsOf(c.Metric, c.Row)
+	if f.windows == nil {
+		f.windows = make([]windowFamily, len(shown))
+	}
+	for i, w := range shown {
+		if f.windows[i].header == nil {
+			f.windows[i].shows, f.windows[i].header = w.shows, header(w.name, w.help, "gauge")
+		}
+		f.windows[i].series = append(f.windows[i].series, windowSeries{fold: fold, prefix: []byte(w.name + "{" + labels + "} ")})
+	}
+}
+
+// find is the device that something belongs to: a compute instance, or else its GPU instance, or else the board.
+func (l *layout) find(uuid, gpuInstance, computeInstance string) (int, bool) {
+	for _, p := range []place{{uuid, gpuInstance, computeInstance}, {uuid, gpuInstance, ""}} {
+		if i, ok := l.byPart[p]; ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// board are the labels of a board.
+func (l *layout) board(d gpu.Device) string {
+	if i, ok := l.byPart[place{uuid: d.UUID}]; ok {
+		return l.labels[i]
+	}
+	return labels(d)
+}
+
+// deviceLabels are the labels of every series of each device. Two compute instances of one GPU instance may have the same
+// profile, and are told apart by one more.
+func deviceLabels(devices []gpu.Device) []string {
+	all := make([]string, len(devices))
+	count := map[string]int{}
+	for i, d := range devices {
+		all[i] = labels(d)
+		count[all[i]]++
+	}
+	for i, d := range devices {
+		if count[all[i]] > 1 {
+			all[i] += label("compute_instance_id", d.ComputeInstance)
+		}
+	}
+	return all
 }
 
 // labels are the labels of every series of a device.
@@ -98,9 +178,41 @@ func label(name, value string) string {
 	return "," + name + `="` + escapeLabel.Replace(strings.ToValidUTF8(value, "\uFFFD")) + `"`
 }
 
+// known is a label, or nothing when there is nothing to say.
+func known(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return label(name, value)
+}
+
 func header(name, help, kind string) []byte {
 	return []byte("# HELP " + name + " " + escapeHelp.Replace(help) + "\n# TYPE " + name + " " + kind + "\n")
 }
 
-// xidRow is the catalogue's row for XID errors, which are counted by code and therefore no column.
-func xidRow(c *catalog.Catalog) (catalog.Metric, bool) { return c.Metric("gpu_xid_errors_total") }
+// window is a metric that shows a window of another.
+type window struct {
+	name, help string
+	shows      figure
+}
+
+// windowsOf are the metrics that show a metric's window. Their names have the word before the unit.
+func windowsOf(m device.Metric, row catalog.Metric) []window {
+	stem, unit := row.Name, ""
+	if suffix := "_" + string(row.Unit); strings.HasSuffix(row.Name, suffix) {
+		stem, unit = strings.TrimSuffix(row.Name, suffix), suffix
+	}
+	least := window{stem + "_window_min" + unit, "The least " + row.Name + " in the window.", leastOf}
+	mean := window{stem + "_window_mean" + unit, "The mean " + row.Name + " over the window.", meanOf}
+	greatest := window{stem + "_window_max" + unit, "The greatest " + row.Name + " in the window.", greatestOf}
+	switch snapshot.FoldingOf(m, row) {
+	case snapshot.FoldLevels:
+		return []window{least, mean, greatest}
+	case snapshot.FoldMax:
+		return []window{greatest}
+	case snapshot.FoldBits:
+		return []window{{stem + "_window" + unit, "Every bit of " + row.Name + " that was set in the window.", bitsOf}}
+	case snapshot.FoldNothing:
+	}
+	return nil
+}
