@@ -138,12 +138,14 @@ func TestAFileIsFollowedWhenItIsRotated(t *testing.T) {
 
 func TestOnlyTheEndOfALongFileIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		early := line("13")
-		filler := strings.Repeat("Nov 30 07:00:04 node-a systemd[1]: Started a unit.\n", maxTail/50)
-		k := newKernLog(t, early+filler+line("31"))
+		const filler = "Nov 30 07:00:04 node-a systemd[1]: Started a unit.\n"
+		early, late := line("13"), line("31")
+		// The end begins within a line, with what looks like one.
+		end := early + late + strings.Repeat(filler, maxTail/len(filler))
+		k := newKernLog(t, early+"x: "+end[:maxTail-1]+"\n")
 		k.run()
 		assert.Equal(t, []uint64{31}, codes(k.history))
-		assert.Less(t, testutil.ToFloat64(k.figures.records), float64(maxTail/50+1))
+		assert.EqualValues(t, strings.Count(end[:maxTail-1], "\n"), testutil.ToFloat64(k.figures.records))
 		k.stop()
 	})
 }

@@ -100,6 +100,7 @@ func TestAGPUThatFellOffTheBusIsOneEvent(t *testing.T) {
 		"again and again, while probed":   {[]string{probed, probed, probed, probed, probed}, 4 * time.Second, 1},
 		"twice by itself":                 {[]string{line, line}, time.Second, 2},
 		"once more after the sentence":    {[]string{sentence, line, line}, time.Second, 2},
+		"twice around the sentence":       {[]string{line, sentence, line}, time.Second, 2},
 		"long after":                      {[]string{line, sentence}, sameFall, 2},
 		"two of them":                     {[]string{sentence, other}, 0, 2},
 		"an end without a beginning":      {lines[1:], 0, 0},

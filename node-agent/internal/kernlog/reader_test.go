@@ -77,6 +77,7 @@ func TestWhatComesAfterIsNot(t *testing.T) {
 	require.ErrorIs(t, b.play(t, steps), context.Canceled)
 	assert.Empty(t, b.history)
 	require.Len(t, b.live, len(eventsOfTheNode()))
+	assert.Equal(t, now, b.live[0].Time, "it came when the one before it was waited for")
 	for _, e := range b.live {
 		assert.False(t, e.Time.After(now), "%v is in the future", e.Time)
 	}
@@ -136,6 +137,12 @@ func TestADeviceThatIsNoLogIsGivenUp(t *testing.T) {
 		require.ErrorIs(t, err, device.ErrNotSupported, name)
 		assert.ErrorContains(t, err, "mount that")
 	}
+	var busy []step
+	for range maxUnread {
+		busy = append(busy, step{err: unix.EPIPE}, step{record: "12,1,1000000,-;a process"})
+	}
+	require.ErrorIs(t, newBench(Options{}).play(t, busy), context.Canceled, "a log that is overwritten fast is one")
+
 	err := newBench(Options{}).play(t, []step{{}})
 	require.ErrorIs(t, err, device.ErrNotSupported)
 	assert.ErrorContains(t, err, "it is empty")
