@@ -170,7 +170,8 @@ class NeverRaises(Case):
                 report.pipeline(0, 1)
                 report.model(parameters="a")
                 report.close()
-        self.assertIsNone(warpwatch.attach_torchtitan(None, report))
+            warpwatch.Reporter(interval="often").close()
+            self.assertIsNone(warpwatch.attach_torchtitan(None, report))
 
     def test_too_many_metrics(self):
         report = warpwatch.Reporter(textfile_dir=self.folder())
@@ -344,6 +345,21 @@ class Frameworks(Case):
                 inner.add_text.assert_called_once()
         self.assertEqual(self.report._gauges["train_loss"], 1.25)
         self.assertEqual(self.report._counters["train_step_total"], 3)
+
+    def test_what_the_frameworks_call_otherwise_is_passed_on(self):
+        inner = mock.Mock()
+        holder = types.SimpleNamespace(_GLOBAL_TENSORBOARD_WRITER=inner)
+        warpwatch.attach_megatron(holder, self.report)
+        holder._GLOBAL_TENSORBOARD_WRITER.add_scalar("lm loss", scalar_value=2.0, global_step=8)
+        inner.add_scalar.assert_called_once_with("lm loss", scalar_value=2.0, global_step=8)
+        self.assertEqual(self.report._gauges["train_loss"], 2.0)
+        processor = types.SimpleNamespace(logger=mock.Mock())
+        inner = processor.logger
+        warpwatch.attach_torchtitan(processor, self.report)
+        with self.assertLogs("warpwatch"):
+            processor.logger.log("no dict", step=1)
+            processor.logger.log({"grad_norm": "many"}, step=1)
+        self.assertEqual(inner.log.call_count, 2)
 
     def test_deepspeed(self):
         engine = types.SimpleNamespace(monitor=mock.Mock(enabled=False), global_steps=4)

@@ -131,9 +131,9 @@ class Reporter:
         self._slot, self._thread, self._closed = None, None, False
         self._started_ns, self._last_step, self._last_memory = time.time_ns(), None, 0.0
         self._loading, self._reducing = 0.0, 0.0
-        self._interval, self._timeout = max(0.05, float(interval)), float(timeout)
-        self._gpu, self._sink = gpu, None
+        self._interval, self._timeout, self._gpu, self._sink = 5.0, 2.0, gpu, None
         try:
+            self._interval, self._timeout = max(0.05, float(interval)), float(timeout)
             self._labels = self._identity(job_id, rank, node, labels)
             if not _env("WARPWATCH_OFF"):
                 folder = textfile_dir or _env("WARPWATCH_TEXTFILE_DIR")
@@ -182,6 +182,13 @@ class Reporter:
         if self._mine() and self._fits(name):
             with self._lock:
                 self._counters[name] = self._counters.get(name, 0.0) + float(value)
+
+    @_quiet
+    def _count(self, name, value):
+        """Set a counter to what the framework counted."""
+        if self._mine() and self._fits(name):
+            with self._lock:
+                self._counters[name] = float(value)
 
     @_quiet
     def step(self, step=None, loss=None, accuracy=None, grad_norm=None, learning_rate=None, tokens=None, samples=None,
@@ -478,7 +485,7 @@ def lightning_callback(report=None, tokens=None, samples=None):
     report = report or Reporter()
     base = object
     for name in ("lightning.pytorch", "pytorch_lightning"):
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):
             base = __import__(name, fromlist=["Callback"]).Callback
             break
 
@@ -499,18 +506,16 @@ def lightning_callback(report=None, tokens=None, samples=None):
 
 
 def _lightning_step(report, trainer, outputs, batch, tokens, samples):
-    try:
+    with _unheard():
         logged = dict(getattr(trainer, "callback_metrics", None) or {})
-        loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
         optimizers = getattr(trainer, "optimizers", None) or []
         report.step(
-            step=getattr(trainer, "global_step", None), loss=loss,
+            step=getattr(trainer, "global_step", None),
+            loss=outputs.get("loss") if isinstance(outputs, dict) else outputs,
             learning_rate=optimizers[0].param_groups[0]["lr"] if optimizers else None,
             accuracy=logged.get("train_acc", logged.get("train_accuracy", logged.get("accuracy"))),
             grad_norm=logged.get("grad_norm"),
             tokens=tokens(batch) if tokens else None, samples=samples(batch) if samples else None)
-    except Exception as e:  # noqa: BLE001
-        _complain("lightning: %s" % e)
 
 
 class _Tee:
@@ -527,23 +532,27 @@ class _Tee:
             setattr(self._inner, name, value)
 
 
+@contextlib.contextmanager
+def _unheard():
+    """What goes wrong here is logged, and not the framework's concern."""
+    try:
+        yield
+    except Exception as e:  # noqa: BLE001
+        _complain("a framework's numbers: %s: %s" % (type(e).__name__, e))
+
+
 def _scaled(report, names, key, value, step=None):
     """Report a framework's number under the name that dashboards know."""
-    try:
-        if key not in names or value is None:
-            return
-        name, factor = names[key]
-        value = value * factor if factor != 1 else value
-        if not name.endswith("_total"):
-            report.set(name, value)
-        elif report._mine():
-            with report._lock:
-                report._counters[name] = float(value)
-        if step is not None and report._mine():
-            with report._lock:
-                report._counters["train_step_total"] = float(step)
-    except Exception as e:  # noqa: BLE001
-        _complain("%s: %s" % (key, e))
+    if key not in names or value is None:
+        return
+    name, factor = names[key]
+    value = value * factor if factor != 1 else value
+    if step is not None:
+        report._count("train_step_total", step)
+    if name.endswith("_total"):
+        report._count(name, value)
+    else:
+        report.set(name, value)
 
 
 TORCHTITAN = {
@@ -572,10 +581,12 @@ def attach_torchtitan(metrics_processor, report=None):
     report = report or Reporter()
     inner = metrics_processor.logger
 
-    def log(metrics, step, *args, **kwargs):
-        for key, value in list(metrics.items()):
-            _scaled(report, TORCHTITAN, key, value, step)
-        return inner.log(metrics, step, *args, **kwargs)
+    def log(*args, **kwargs):
+        with _unheard():
+            step = args[1] if len(args) > 1 else kwargs.get("step")
+            for key, value in list((args[0] if args else kwargs["metrics"]).items()):
+                _scaled(report, TORCHTITAN, key, value, step)
+        return inner.log(*args, **kwargs)
 
     metrics_processor.logger = _Tee(inner, log=log)
     return report
@@ -589,9 +600,11 @@ def attach_megatron(holder=None, report=None, attribute="_GLOBAL_TENSORBOARD_WRI
     holder = holder or __import__("megatron.training.global_vars", fromlist=["x"])
     inner = getattr(holder, attribute)
 
-    def add_scalar(tag, value, global_step=None, *args, **kwargs):
-        _scaled(report, MEGATRON, tag, value, global_step)
-        return inner.add_scalar(tag, value, global_step, *args, **kwargs) if inner is not None else None
+    def add_scalar(tag, *args, **kwargs):
+        with _unheard():
+            value = args[0] if args else kwargs["scalar_value"]
+            _scaled(report, MEGATRON, tag, value, args[1] if len(args) > 1 else kwargs.get("global_step"))
+        return inner.add_scalar(tag, *args, **kwargs) if inner is not None else None
 
     setattr(holder, attribute, _Tee(inner, add_scalar=add_scalar))
     return report
@@ -604,9 +617,10 @@ def attach_deepspeed(engine, report=None):
     inner = engine.monitor
 
     def write_events(events, *args, **kwargs):
-        for name, value, *_ in events:
-            # The third field counts samples, not steps.
-            _scaled(report, DEEPSPEED, name, value, getattr(engine, "global_steps", None))
+        with _unheard():
+            for name, value, *_ in events:
+                # The third field counts samples, not steps.
+                _scaled(report, DEEPSPEED, name, value, getattr(engine, "global_steps", None))
         return inner.write_events(events, *args, **kwargs) if getattr(inner, "enabled", False) else None
 
     engine.monitor = _Tee(inner, write_events=write_events, enabled=True)

@@ -101,7 +101,7 @@ func (r *Reader) Scan() {
 		}
 		return
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	r.noteDir("")
 	if over := len(names) - r.o.MaxFiles; over > 0 {
 		r.noteDir(fmt.Sprintf("%s has %d files named *.prom, and the last %d by name are not read: remove some, or write one file for several",
@@ -126,7 +126,7 @@ func (r *Reader) open() (*os.Root, []string, error) {
 	}
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
-		root.Close()
+		_ = root.Close()
 		return nil, nil, fmt.Errorf("read the textfile folder %s: %w", r.o.Dir, err)
 	}
 	var names []string
