@@ -1,4 +1,6 @@
-// Package config turns the agent's command line into one typed, checked value.
+// Package config turns the agent's command line and its configuration file into one typed, checked value.
+//
+// What both say, the command line decides: the file can be shared by many nodes, and a node can still be different.
 package config
 
 import (
@@ -46,23 +48,6 @@ type Config struct {
 	History History
 }
 
-// Serve is the agent proper.
-type Serve struct {
-	Source   string
-	Node     string
-	Cluster  string
-	Interval time.Duration
-	Ring     time.Duration
-
-	Listen         []string // host:port
-	WebConfigFile  string
-	TokenFile      string
-	Advertise      string // host:port, "" for none
-	MaxSubscribers int
-
-	Simulate simulate.Options // when Source is simulate
-}
-
 // Replay serves files.
 type Replay struct {
 	Path         string
@@ -78,13 +63,6 @@ type History struct {
 	Simulate simulate.Options
 }
 
-// Limits of what may be asked for.
-const (
-	minInterval = 100 * time.Millisecond
-	maxInterval = time.Minute
-	maxRing     = time.Hour
-)
-
 // Parse reads arguments, without the program's name. Help goes to output. The error says which flag is wrong and what it
 // may be.
 func Parse(args []string, output io.Writer) (Config, error) {
@@ -94,7 +72,7 @@ func Parse(args []string, output io.Writer) (Config, error) {
 	app.Writer(output).Terminate(func(int) { helped = true })
 	app.HelpFlag.Short('h')
 	promslogflag.AddFlags(app, &c.Log)
-	checkServe := c.Serve.flags(app.Command(string(ServeCommand), "Sample and serve, which is what it does when no command is given. See serve --help for the flags.").Default())
+	checkServe := c.Serve.declare(app.Command(string(ServeCommand), "Sample and serve, which is what it does when no command is given. See serve --help for the flags.").Default())
 	checkReplay := c.Replay.flags(app.Command(string(ReplayCommand), "Serve files of metrics as exporters would, for demonstrations and tests."))
 	checkHistory := c.History.flags(app.Command(string(HistoryCommand),
 		"Write what a simulated node did in the past to the standard output, as length-delimited messages of the live stream."))
@@ -108,58 +86,16 @@ func Parse(args []string, output io.Writer) (Config, error) {
 		return Config{}, fmt.Errorf("%w: see warpwatch-agent --help", err)
 	}
 	c.Command = Command(command)
+	if c.Command == ServeCommand && c.Serve.checkOnly {
+		if err := checkServe(); err != nil {
+			return Config{}, err
+		}
+		return Config{}, c.Serve.Print(output)
+	}
 	check := map[Command]func() error{
 		ServeCommand: checkServe, ReplayCommand: checkReplay, HistoryCommand: checkHistory, VersionCommand: func() error { return nil },
 	}[c.Command]
 	return c, check()
-}
-
-// flags declares the command's flags. The function that it returns checks what they were set to.
-func (s *Serve) flags(cmd *kingpin.CmdClause) func() error {
-	cmd.Flag("source", "Where readings come from.").Default(SourceNVML).EnumVar(&s.Source, SourceNVML, SourceSimulate)
-	nodeFlag(cmd, &s.Node)
-	cmd.Flag("cluster", "Name of the cluster, as a label on everything; leave it out where Prometheus adds one.").StringVar(&s.Cluster)
-	cmd.Flag("collect.interval", "How often to sample, 100ms to 1m.").Default("1s").DurationVar(&s.Interval)
-	cmd.Flag("ring.duration", "How much of the past to keep for the live stream, at most 1h.").Default("5m").DurationVar(&s.Ring)
-	cmd.Flag("web.listen-address", "Where to listen. Repeatable.").Default("127.0.0.1:9847").StringsVar(&s.Listen)
-	cmd.Flag("web.config.file", "File that sets up TLS and basic authentication, in the format of Prometheus' exporters.").
-		StringVar(&s.WebConfigFile)
-	cmd.Flag("web.bearer-token-file", "File with a token that readers must send. It may change at any time.").StringVar(&s.TokenFile)
-	cmd.Flag("web.advertise-address", "host:port at which the live stream is reached, where it is not the address that is scraped.").
-		StringVar(&s.Advertise)
-	cmd.Flag("web.max-subscribers", "How many readers of the live stream to serve at once.").Default("32").IntVar(&s.MaxSubscribers)
-	simulation := simulateFlags(cmd, &s.Simulate)
-	return func() error {
-		errs := []error{defaultNode(&s.Node), s.check()}
-		if s.Source == SourceSimulate {
-			errs = append(errs, simulation(s.Node))
-			s.Simulate.Window = s.Interval.Seconds()
-		}
-		return errors.Join(errs...)
-	}
-}
-
-func (s *Serve) check() error {
-	var errs []error
-	if s.Interval < minInterval || s.Interval > maxInterval {
-		errs = append(errs, fmt.Errorf("--collect.interval=%s: must be %s to %s", s.Interval, minInterval, maxInterval))
-	}
-	if s.Interval%time.Millisecond != 0 {
-		errs = append(errs, fmt.Errorf("--collect.interval=%s: must be whole milliseconds", s.Interval))
-	}
-	if s.Ring < 0 || s.Ring > maxRing {
-		errs = append(errs, fmt.Errorf("--ring.duration=%s: must be 0s to %s", s.Ring, maxRing))
-	}
-	if s.MaxSubscribers < 0 {
-		errs = append(errs, fmt.Errorf("--web.max-subscribers=%d: must be 0 or more", s.MaxSubscribers))
-	}
-	for _, address := range s.Listen {
-		errs = append(errs, checkAddress("--web.listen-address", address, false))
-	}
-	if s.Advertise != "" {
-		errs = append(errs, checkAddress("--web.advertise-address", s.Advertise, true))
-	}
-	return errors.Join(errs...)
 }
 
 func (r *Replay) flags(cmd *kingpin.CmdClause) func() error {
@@ -167,7 +103,7 @@ func (r *Replay) flags(cmd *kingpin.CmdClause) func() error {
 		Required().StringVar(&r.Path)
 	cmd.Flag("web.listen-address", "Where to listen.").Default("127.0.0.1:9849").StringVar(&r.Listen)
 	cmd.Flag("allow-invalid", "Serve files that Prometheus cannot read as they are, instead of refusing to start.").BoolVar(&r.AllowInvalid)
-	return func() error { return checkAddress("--web.listen-address", r.Listen, false) }
+	return func() error { return checkAddressFlag("--web.listen-address", r.Listen, false) }
 }
 
 func (h *History) flags(cmd *kingpin.CmdClause) func() error {
@@ -261,16 +197,23 @@ func parseTime(flag, text string) (time.Time, error) {
 	return t, nil
 }
 
-func checkAddress(flag, address string, needsHost bool) error {
+func checkAddressFlag(flag, address string, needsHost bool) error {
+	if err := checkAddress(address, needsHost); err != nil {
+		return fmt.Errorf("%s=%s: %w", flag, address, err)
+	}
+	return nil
+}
+
+func checkAddress(address string, needsHost bool) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%s=%s: must be host:port", flag, address)
+		return errors.New("must be host:port")
 	}
 	if needsHost && host == "" {
-		return fmt.Errorf("%s=%s: must name a host", flag, address)
+		return errors.New("must name a host")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || (needsHost && n == 0) {
-		return fmt.Errorf("%s=%s: the port must be a number up to 65535", flag, address)
+		return errors.New("must have a number up to 65535 as its port")
 	}
 	return nil
 }

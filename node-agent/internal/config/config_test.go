@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/warpwatch/warpwatch/node-agent/internal/collect"
+	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/simulate"
 )
 
@@ -21,10 +23,11 @@ func TestDefaults(t *testing.T) {
 	c, err := parse(t)
 	require.NoError(t, err)
 	assert.Equal(t, ServeCommand, c.Command)
-	assert.Equal(t, Serve{
-		Source: SourceNVML, Node: "env-node", Interval: time.Second, Ring: 5 * time.Minute, Listen: []string{"127.0.0.1:9847"},
-		MaxSubscribers: 32, Simulate: simulate.Options{Seed: 1, GPUs: 8},
-	}, c.Serve)
+	s := c.Serve
+	assert.Equal(t, []any{SourceNVML, "env-node", time.Second, 5 * time.Minute, []string{"127.0.0.1:9847"}, 32, simulate.Options{Seed: 1, GPUs: 8}},
+		[]any{s.Source, s.Node, s.Interval, s.Ring, s.Listen, s.MaxSubscribers, s.Simulate})
+	want := collect.NewSchedule(device.Standard, collect.ClassIntervals(time.Second))
+	assert.Equal(t, want, s.Schedule)
 }
 
 func TestServe(t *testing.T) {
@@ -82,7 +85,7 @@ func TestRejected(t *testing.T) {
 		{[]string{"--collect.interval=100500us"}, "--collect.interval=100.5ms: must be whole milliseconds"},
 		{[]string{"--ring.duration=2h"}, "--ring.duration=2h0m0s: must be 0s to 1h0m0s"},
 		{[]string{"--web.listen-address=9847"}, "--web.listen-address=9847: must be host:port"},
-		{[]string{"--web.listen-address=:http"}, "--web.listen-address=:http: the port must be a number up to 65535"},
+		{[]string{"--web.listen-address=:http"}, "--web.listen-address=:http: must have a number up to 65535 as its port"},
 		{[]string{"--web.advertise-address=:9847"}, "--web.advertise-address=:9847: must name a host"},
 		{[]string{"--web.max-subscribers=-1"}, "--web.max-subscribers=-1: must be 0 or more"},
 		{[]string{"--source=rocm"}, "enum value must be one of nvml,simulate, got 'rocm': see warpwatch-agent --help"},
