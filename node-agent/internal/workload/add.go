@@ -78,7 +78,13 @@ func (s *Store) addSeries(in *input, f *family, m *dto.Metric, expires time.Time
 }
 
 func (s *Store) nameIsFine(in *input, name string, count int, r *Report) bool {
-	if prefix, is := ReservedName(name); is {
+	prefix, reserved := ReservedName(name)
+	for _, p := range s.o.Reserved {
+		if strings.HasPrefix(name, p) {
+			prefix, reserved = p, true
+		}
+	}
+	if reserved {
 		r.refuse(in, name, Reserved, count, "%s", reservedMessage(prefix))
 		return false
 	}

@@ -36,9 +36,11 @@ type Options struct {
 	Node    string // the label node of series that have none
 	Cluster string // the label cluster of series that have none; "" adds none
 	// GPU finds the UUID of a GPU by its index, for series that name the index only. It may be nil.
-	GPU    func(index string) (uuid string, ok bool)
-	Limits Limits
-	Now    func() time.Time // nil is time.Now
+	GPU func(index string) (uuid string, ok bool)
+	// Reserved are beginnings of names that other parts of the agent show, besides those that are never an input's.
+	Reserved []string
+	Limits   Limits
+	Now      func() time.Time // nil is time.Now
 }
 
 // Store holds the series of all inputs. It is safe for concurrent use.

@@ -91,6 +91,13 @@ func TestReservedNamesAreRefusedAndTheRestIsTaken(t *testing.T) {
 	}
 }
 
+func TestNamesOfOtherPartsOfTheAgentAreRefused(t *testing.T) {
+	s := New(Options{Node: "n1", Reserved: []string{"coolant_"}})
+	r := s.Replace("a", families(t, "coolant_leak_detected 0\ncool 1\n"))
+	assert.Equal(t, 1, r.Accepted)
+	assert.Contains(t, r.Messages[0].Text, "names that begin with coolant_ are kept")
+}
+
 func TestOneFamilyOfTwoInputs(t *testing.T) {
 	s, _ := store(Limits{})
 	s.Replace("a", families(t, "# HELP jobs Of a.\n# TYPE jobs gauge\njobs{of=\"a\"} 1\n"))
