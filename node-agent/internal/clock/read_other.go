@@ -5,4 +5,6 @@ package clock
 import "errors"
 
 // Read is not possible here.
-func Read() (State, error) { return State{}, errors.New("the state of the clock is known on Linux only") }
+func Read() (State, error) {
+	return State{}, errors.New("the state of the clock is known on Linux only")
+}
