@@ -49,6 +49,7 @@ func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
 	own := ownRegistry(node, store)
 	collector := collect.New(collect.Options{
 		Source: src, Store: store, Node: node, Rows: rows, Metrics: collect.NewMetrics(own), Logger: log,
+		Schedule: c.Schedule,
 	})
 
 	webConfig, err := server.ReadWebConfig(c.WebConfigFile)
@@ -71,9 +72,9 @@ func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
 		return err
 	}
 	web, err := server.New(server.Options{
-		Node: node, Store: store, Empty: snapshot.NewSchema(node, "", nil, device.AllGroups, rows), 
+		Node: node, Store: store, Empty: snapshot.NewSchema(node, "", nil, device.AllGroups, rows),
 		Metrics: export.Handler(export.HandlerOptions{Exporter: exporter, Own: own, Logger: log}),
-		Access: access, TLS: webConfig.TLS, Headers: webConfig.Headers, MaxSubscribers: c.MaxSubscribers, Registerer: own,
+		Access:  access, TLS: webConfig.TLS, Headers: webConfig.Headers, MaxSubscribers: c.MaxSubscribers, Registerer: own,
 		Logger: log,
 	})
 	if err != nil {
