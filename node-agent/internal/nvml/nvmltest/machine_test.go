@@ -179,7 +179,7 @@ func TestSpecsWithMistakesAreRefused(t *testing.T) {
 		"gpus: [{board: h200, anwers: {}}]":                      "anwers not found",
 		"gpus: [{board: nowhere}]":                               "nowhere.yaml",
 		"gpus: [{board: h200, answers: {GetFanSpeed: ERROR_X}}]": "NVML has no ERROR_X",
-		"fixture: nothing": "nothing.json",
+		"fixture: nothing":                                       "nothing.json",
 	} {
 		_, err := Parse(text)
 		require.ErrorContains(t, err, want)
