@@ -56,7 +56,9 @@ func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	access, err := server.NewAccess(webConfig.Users, c.TokenFile)
+	access, err := server.NewAccess(server.AccessOptions{
+		Users: webConfig.Users, TokenFile: c.TokenFile, ClientCerts: webConfig.ClientCerts,
+	})
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,8 @@ func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
 	web, err := server.New(server.Options{
 		Node: node, Store: store, Empty: snapshot.NewSchema(node, "", nil, device.AllGroups, rows),
 		Metrics: export.Handler(export.HandlerOptions{Exporter: exporter, Own: own, Logger: log}),
-		Access:  access, TLS: webConfig.TLS, Headers: webConfig.Headers, MaxSubscribers: c.MaxSubscribers, Registerer: own,
+		Access:  access, TLS: webConfig.TLS, Headers: webConfig.Headers, MaxSubscribers: c.MaxSubscribers, Limiter: webConfig.Limiter,
+		Registerer: own,
 		Logger: log,
 	})
 	if err != nil {

@@ -9,35 +9,48 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/crypto/bcrypt"
 )
 
+// AccessOptions say what a request must show: a client certificate, if that is asked for, and a user's password or the
+// token, if there are any.
+type AccessOptions struct {
+	Users       map[string]string // name → bcrypt hash of the password
+	TokenFile   string            // "" for none; read for each request, so that a new token counts at once
+	ClientCerts bool
+}
+
 // Access decides who may read. A nil Access lets everybody.
 type Access struct {
-	users     map[string]string // name → bcrypt hash of the password
-	tokenFile string            // "" for none; read for each request, so that a new token counts at once
+	users       map[string]string
+	tokenFile   string
+	clientCerts bool
 
 	// bcrypt is slow on purpose: one at a time, and what was right once is remembered by its digest. Who is known does not
 	// wait for those who guess.
 	hashing sync.Mutex
+	waiting atomic.Int64
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]bool
 }
 
 const (
 	maxKnown = 64
+	// maxWaiting is how many passwords may wait to be hashed: more are turned away, so that guessing takes no memory.
+	maxWaiting = 16
 	// unknownUser is the hash of a password nobody has, so that a wrong name takes as long as a wrong password.
 	unknownUser = "$2a$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
 )
 
-// NewAccess lets in the users, and whoever has the token in the file. With neither it is nil.
-func NewAccess(users map[string]string, tokenFile string) (*Access, error) {
-	if len(users) == 0 && tokenFile == "" {
+// NewAccess lets in who has what is asked for. When nothing is, it is nil.
+func NewAccess(o AccessOptions) (*Access, error) {
+	if len(o.Users) == 0 && o.TokenFile == "" && !o.ClientCerts {
 		return nil, nil
 	}
-	a := &Access{users: users, tokenFile: tokenFile, known: map[[sha256.Size]byte]bool{}}
-	if tokenFile != "" {
+	a := &Access{users: o.Users, tokenFile: o.TokenFile, clientCerts: o.ClientCerts, known: map[[sha256.Size]byte]bool{}}
+	if o.TokenFile != "" {
 		if _, err := a.token(); err != nil {
 			return nil, err
 		}
@@ -68,7 +81,14 @@ func (a *Access) protect(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if !errors.Is(err, errDenied) {
+		switch {
+		case errors.Is(err, errNoCertificate):
+			text(w, http.StatusUnauthorized, err.Error())
+			return
+		case errors.Is(err, errGuessing):
+			tooMany(w, http.StatusTooManyRequests, err.Error())
+			return
+		case !errors.Is(err, errDenied):
 			text(w, http.StatusInternalServerError, err.Error())
 			return
 		}
@@ -82,9 +102,19 @@ func (a *Access) protect(next http.Handler) http.Handler {
 	})
 }
 
-var errDenied = errors.New("wrong or missing credentials")
+var (
+	errDenied        = errors.New("wrong or missing credentials")
+	errNoCertificate = errors.New("this agent wants a client certificate: see --web.config.file")
+	errGuessing      = errors.New("too many passwords wait to be checked")
+)
 
 func (a *Access) check(r *http.Request) error {
+	if a.clientCerts && (r.TLS == nil || len(r.TLS.VerifiedChains) == 0) {
+		return errNoCertificate
+	}
+	if len(a.users) == 0 && a.tokenFile == "" {
+		return nil
+	}
 	if name, password, ok := r.BasicAuth(); ok {
 		return a.checkPassword(name, password)
 	}
@@ -111,6 +141,10 @@ func (a *Access) checkPassword(name, password string) error {
 	key := sha256.Sum256([]byte(name + "\x00" + hash + "\x00" + password))
 	if a.knows(key) {
 		return nil
+	}
+	defer a.waiting.Add(-1)
+	if a.waiting.Add(1) > maxWaiting {
+		return errGuessing
 	}
 	a.hashing.Lock()
 	defer a.hashing.Unlock()

@@ -1,7 +1,8 @@
-// Package server is the agent's one port: metrics, health, inventory and the live stream.
+// Package server is the agent's one port: metrics, health, what it knows as JSON, control, and the live stream.
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/exporter-toolkit/web"
+	"golang.org/x/time/rate"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
 )
@@ -27,10 +29,21 @@ type Options struct {
 	Access  *Access     // nil: everybody may read
 	TLS     *tls.Config // nil: plain HTTP
 	Headers map[string]string
-	// MaxSubscribers is how many streams are served at once.
-	MaxSubscribers int
-	Registerer     prometheus.Registerer
-	Logger         *slog.Logger
+	// MaxSubscribers is how many streams are served at once, MaxPerRemote how many of them to one address; 0 leaves that open.
+	MaxSubscribers, MaxPerRemote int
+	// MaxRequests is how many other requests are answered at once. 0 means 40.
+	MaxRequests int
+	Limiter     *rate.Limiter // of all requests but those for liveness; nil for no limit
+	Control     Control
+	Receive     http.Handler // takes what jobs POST to /v1/metrics; nil takes nothing
+
+	// What is nil is never known.
+	Events    *snapshot.EventLog
+	Processes *snapshot.Latest[snapshot.ProcessList]
+	Owners    *snapshot.Latest[snapshot.OwnerList]
+
+	Registerer prometheus.Registerer
+	Logger     *slog.Logger
 }
 
 const (
@@ -47,8 +60,11 @@ type Server struct {
 	handler http.Handler
 	figures figures
 
+	places chan struct{} // one for each request that is answered
+
 	mu       sync.Mutex
 	readers  int
+	remotes  map[string]int // readers by address
 	streams  sync.WaitGroup
 	stopping context.Context
 	stop     context.CancelFunc
@@ -56,13 +72,17 @@ type Server struct {
 
 type figures struct {
 	subscribers       prometheus.Gauge
-	refused, dropped  prometheus.Counter
+	refused, busy     prometheus.Counter
+	dropped, forgot   prometheus.Counter
 	messages, payload prometheus.Counter
 }
 
 // New prepares a server. Run or Close must be called.
 func New(o Options) (*Server, error) {
-	s := &Server{o: o, figures: newFigures(o.Registerer)}
+	s := &Server{
+		o: o, figures: newFigures(o.Registerer), places: make(chan struct{}, cmp.Or(o.MaxRequests, defaultRequests)),
+		remotes: map[string]int{},
+	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	landing, err := landingPage(o.Node)
 	if err != nil {
@@ -70,12 +90,17 @@ func New(o Options) (*Server, error) {
 	}
 	open, closed := http.NewServeMux(), http.NewServeMux()
 	open.HandleFunc("GET /-/healthy", s.healthy)
-	open.Handle("/", o.Access.protect(closed))
-	closed.Handle("GET /metrics", o.Metrics)
-	closed.HandleFunc("GET /-/ready", s.ready)
-	closed.HandleFunc("GET /api/v1/inventory", s.inventory)
+	open.Handle("/", limitRate(o.Limiter, o.Access.protect(closed)))
+	for pattern, h := range map[string]http.Handler{
+		"GET /metrics": o.Metrics, "GET /-/ready": http.HandlerFunc(s.ready), "GET /{$}": landing,
+		"GET /api/v1/inventory": http.HandlerFunc(s.inventory), "GET /api/v1/ring": http.HandlerFunc(s.ring),
+		"GET /api/v1/events": http.HandlerFunc(s.events), "GET /api/v1/processes": http.HandlerFunc(s.processes),
+		"GET /api/v1/owners": http.HandlerFunc(s.owners), "POST /v1/metrics": s.receive(),
+	} {
+		closed.Handle(pattern, s.limitRequests(h))
+	}
 	closed.HandleFunc("GET /api/v1/stream", s.stream)
-	closed.Handle("GET /", landing)
+	s.controls(closed)
 	s.handler = withHeaders(o.Headers, open)
 	return s, nil
 }
@@ -89,11 +114,13 @@ func newFigures(r prometheus.Registerer) figures {
 			Name: "warpwatch_agent_subscribers", Help: "Readers of the live stream.",
 		}),
 		refused:  counter("warpwatch_agent_subscribers_refused_total", "Readers refused because there were as many as may be."),
+		busy:     counter("warpwatch_agent_requests_refused_total", "Requests refused because as many as may be were being answered."),
 		dropped:  counter("warpwatch_agent_stream_dropped_ticks_total", "Ticks left out for readers that were too slow."),
+		forgot:   counter("warpwatch_agent_stream_dropped_events_total", "Events that were forgotten before a reader came for them."),
 		messages: counter("warpwatch_agent_stream_messages_total", "Messages sent to readers of the live stream."),
 		payload:  counter("warpwatch_agent_stream_sent_bytes_total", "Bytes sent to readers of the live stream."),
 	}
-	r.MustRegister(f.subscribers, f.refused, f.dropped, f.messages, f.payload)
+	r.MustRegister(f.subscribers, f.refused, f.busy, f.dropped, f.forgot, f.messages, f.payload)
 	return f
 }
 
@@ -104,6 +131,9 @@ func landingPage(n snapshot.Node) (http.Handler, error) {
 		Links: []web.LandingLinks{
 			{Address: "/metrics", Text: "Metrics", Description: "for Prometheus"},
 			{Address: "/api/v1/inventory", Text: "Inventory", Description: "GPUs and MIG instances, and how they are"},
+			{Address: "/api/v1/events", Text: "Events", Description: "what happened to the GPUs"},
+			{Address: "/api/v1/processes", Text: "Processes", Description: "what uses the GPUs"},
+			{Address: "/api/v1/owners", Text: "Owners", Description: "whom the GPUs were given to"},
 			{Address: "/-/healthy", Text: "Health"},
 			{Address: "/-/ready", Text: "Readiness"},
 		},

@@ -182,7 +182,7 @@ func TestInventory(t *testing.T) {
 	assert.EqualValues(t, 1000, got.PeriodMS)
 	require.Len(t, got.Devices, 3)
 	assert.Equal(t, "0", got.Devices[1].GPUInstance)
-	assert.Nil(t, got.Devices[1].Condition)
+	assert.Equal(t, "ok", got.Devices[1].Condition.State, "that of its GPU")
 	assert.Equal(t, "lost", got.Devices[2].Condition.State)
 	assert.Equal(t, "it fell off the bus", got.Devices[2].Condition.Reason)
 	assert.EqualValues(t, 79, got.Devices[2].LastXID)
@@ -193,7 +193,7 @@ func TestAccess(t *testing.T) {
 	require.NoError(t, err)
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(tokenFile, []byte("s3cret\n"), 0o600))
-	access, err := NewAccess(map[string]string{"ali": string(hash)}, tokenFile)
+	access, err := NewAccess(AccessOptions{Users: map[string]string{"ali": string(hash)}, TokenFile: tokenFile})
 	require.NoError(t, err)
 	b := newBench(t, func(o *Options) { o.Access = access })
 
@@ -230,10 +230,10 @@ func TestAccess(t *testing.T) {
 	assert.Equal(t, 500, status)
 	assert.Contains(t, body, "read --web.bearer-token-file")
 
-	_, err = NewAccess(nil, tokenFile)
+	_, err = NewAccess(AccessOptions{TokenFile: tokenFile})
 	assert.ErrorContains(t, err, "read --web.bearer-token-file")
 	require.NoError(t, os.WriteFile(tokenFile, []byte("\n"), 0o600))
-	_, err = NewAccess(nil, tokenFile)
+	_, err = NewAccess(AccessOptions{TokenFile: tokenFile})
 	assert.ErrorContains(t, err, "is empty")
 }
 
@@ -241,7 +241,7 @@ func TestAccess(t *testing.T) {
 func TestGuessingKeepsNobodyWaiting(t *testing.T) {
 	hash, err := bcrypt.GenerateFromPassword([]byte("open sesame"), bcrypt.MinCost)
 	require.NoError(t, err)
-	access, err := NewAccess(map[string]string{"ali": string(hash)}, "")
+	access, err := NewAccess(AccessOptions{Users: map[string]string{"ali": string(hash)}})
 	require.NoError(t, err)
 	require.NoError(t, access.checkPassword("ali", "open sesame"))
 	access.hashing.Lock() // a guess is being hashed
@@ -274,7 +274,7 @@ func TestWebConfig(t *testing.T) {
 	for content, want := range map[string]string{
 		"basic_auth_user: {}":                     "field basic_auth_user not found",
 		"tls_server_config: {cert_file: a.pem}":   "missing one of key or key_file",
-		"rate_limit: {interval: 1s, burst: 3}":    "--web.max-subscribers",
+		"rate_limit: {interval: 1s}":              "burst 1 or more",
 		"basic_auth_users: {ali: not-a-hash}":     "hash",
 		"http_server_config: {headers: {Bad: x}}": `HTTP header "Bad" can not be configured`,
 	} {

@@ -28,12 +28,12 @@ const (
 
 // stream serves the live stream: see agent.proto for the protocol.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
-	if !s.admit() {
-		text(w, http.StatusServiceUnavailable, fmt.Sprintf(
-			"this agent serves %d readers, which is its limit: raise --web.max-subscribers, or close some", s.o.MaxSubscribers))
+	from := remote(r)
+	if err := s.admit(from); err != nil {
+		tooMany(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer s.leave()
+	defer s.leave(from)
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		s.o.Logger.Debug("A request for the stream was no WebSocket", "from", r.RemoteAddr, "err", err)
@@ -60,23 +60,37 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) admit() bool {
+// admit takes a reader in, or says why not.
+func (s *Server) admit(from string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping.Err() != nil || s.readers >= s.o.MaxSubscribers {
+	var err error
+	switch most := s.o.MaxPerRemote; {
+	case s.stopping.Err() != nil:
+		err = errors.New("the agent is stopping")
+	case s.readers >= s.o.MaxSubscribers:
+		err = fmt.Errorf("this agent serves %d readers, which is its limit: raise --web.max-subscribers, or close some", s.o.MaxSubscribers)
+	case most > 0 && s.remotes[from] >= most:
+		err = fmt.Errorf("this agent serves %d readers at %s, which is its limit for one address: close some", most, from)
+	}
+	if err != nil {
 		s.figures.refused.Inc()
-		return false
+		return err
 	}
 	s.readers++
+	s.remotes[from]++
 	s.streams.Add(1)
 	s.figures.subscribers.Inc()
-	return true
+	return nil
 }
 
-func (s *Server) leave() {
+func (s *Server) leave(from string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers--
+	if s.remotes[from]--; s.remotes[from] == 0 {
+		delete(s.remotes, from)
+	}
 	s.streams.Done()
 	s.figures.subscribers.Dec()
 }
@@ -143,6 +157,8 @@ type subscriber struct {
 	schema  *snapshot.Schema
 	encoder *wire.Encoder
 
+	beside beside
+
 	frames []*snapshot.Frame
 	ticks  []*wire.Tick
 	buffer []byte
@@ -167,11 +183,18 @@ func (sub *subscriber) run(ctx context.Context, requests <-chan *wire.Request, r
 		if err != nil {
 			return err
 		}
-		if len(sub.frames) > 0 {
+		sent, err := sub.sendBeside(ctx)
+		if err != nil {
+			return err
+		}
+		if len(sub.frames) > 0 || sent {
 			heartbeat.Reset(heartbeatEvery)
 		}
 		select {
 		case <-changed:
+		case <-sub.beside.events.changed:
+		case <-sub.beside.processes.changed:
+		case <-sub.beside.owners.changed:
 		case r, ok := <-requests:
 			if !ok {
 				return <-reading
@@ -192,6 +215,7 @@ func (sub *subscriber) run(ctx context.Context, requests <-chan *wire.Request, r
 func (sub *subscriber) ask(r *wire.Request) {
 	store, node := sub.server.o.Store, sub.server.o.Node
 	sub.schema, sub.encoder, sub.dropped, sub.past = nil, nil, 0, 0
+	sub.beside = sub.server.besides(r)
 	newest := store.Newest()
 	if newest != nil {
 		sub.past = newest.Seq

@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/prometheus/exporter-toolkit/web"
 	"go.yaml.in/yaml/v2"
+	"golang.org/x/time/rate"
 )
 
 // WebConfig is what a --web.config.file says, in the format of Prometheus' exporter-toolkit.
@@ -19,6 +21,10 @@ type WebConfig struct {
 	TLS     *tls.Config // nil for plain HTTP; certificates are read again for each connection
 	Users   map[string]string
 	Headers map[string]string
+	// ClientCerts: whoever reads must show a certificate of the configured authorities. It is asked for request by request,
+	// so that liveness needs none.
+	ClientCerts bool
+	Limiter     *rate.Limiter // nil for no limit
 }
 
 // ReadWebConfig reads a file; "" is an empty configuration. The error names the file and what is wrong with it.
@@ -40,10 +46,13 @@ func ReadWebConfig(path string) (WebConfig, error) {
 	if err := yaml.UnmarshalStrict(content, &c); err != nil {
 		return fail(err)
 	}
-	if c.RateLimiterConfig.Interval != 0 {
-		return fail(errors.New("rate_limit is not supported: the agent limits its readers with --web.max-subscribers"))
-	}
 	result := WebConfig{Users: map[string]string{}, Headers: c.HTTPConfig.Header}
+	if l := c.RateLimiterConfig; l.Interval != 0 {
+		if l.Interval < 0 || l.Burst < 1 {
+			return fail(errors.New("rate_limit: interval must be positive and burst 1 or more, or nobody could read at all"))
+		}
+		result.Limiter = rate.NewLimiter(rate.Every(l.Interval), l.Burst)
+	}
 	for name, hash := range c.Users {
 		result.Users[name] = string(hash)
 	}
@@ -51,6 +60,18 @@ func ReadWebConfig(path string) (WebConfig, error) {
 		c.TLSConfig.SetDirectory(filepath.Dir(path))
 		if result.TLS, err = web.ConfigToTLSConfig(&c.TLSConfig); err != nil {
 			return fail(err)
+		}
+		if result.TLS.ClientAuth == tls.RequireAndVerifyClientCert {
+			result.ClientCerts = true
+			result.TLS.ClientAuth = tls.VerifyClientCertIfGiven
+			if check := result.TLS.VerifyPeerCertificate; check != nil {
+				result.TLS.VerifyPeerCertificate = func(raw [][]byte, chains [][]*x509.Certificate) error {
+					if len(raw) == 0 { // then nothing but liveness is answered
+						return nil
+					}
+					return check(raw, chains)
+				}
+			}
 		}
 	}
 	return result, nil
