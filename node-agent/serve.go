@@ -78,7 +78,7 @@ func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
 		Metrics: export.Handler(export.HandlerOptions{Exporter: exporter, Own: own, Logger: log}),
 		Access:  access, TLS: webConfig.TLS, Headers: webConfig.Headers, MaxSubscribers: c.MaxSubscribers, Limiter: webConfig.Limiter,
 		Registerer: own,
-		Logger: log,
+		Logger:     log,
 	})
 	if err != nil {
 		return err
