@@ -34,7 +34,7 @@ var start = time.Unix(1_800_000_000, 0)
 
 // bench is a server over a store that the test fills.
 type bench struct {
-	t      *testing.T
+	t      testing.TB
 	store  *snapshot.Store
 	rows   *snapshot.Rows
 	node   snapshot.Node
@@ -45,7 +45,7 @@ type bench struct {
 	at     time.Time
 }
 
-func newBench(t *testing.T, change func(*Options)) *bench {
+func newBench(t testing.TB, change func(*Options)) *bench {
 	t.Helper()
 	c, err := catalog.Load()
 	require.NoError(t, err)

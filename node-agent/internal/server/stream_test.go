@@ -20,7 +20,7 @@ import (
 
 // reader is the other end of a stream.
 type reader struct {
-	t       *testing.T
+	t       testing.TB
 	conn    *websocket.Conn
 	schema  *wire.Schema
 	decoder *wire.Decoder
