@@ -26,7 +26,7 @@ type Options struct {
 	Config     Config
 	Store      *snapshot.Store
 	Node       snapshot.Node
-	Registerer prometheus.Registerer // for the export's own figures
+	Registerer prometheus.Registerer // takes the export's figures about itself, from New until Run ends
 	Logger     *slog.Logger
 }
 
@@ -54,7 +54,15 @@ func New(o Options) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Exporter{o: o, transport: transport, sent: newWatched(o.Registerer, o.Logger)}, nil
+	sent := newWatched(o.Logger)
+	if o.Registerer != nil {
+		for _, c := range sent.own() {
+			if err := o.Registerer.Register(c); err != nil {
+				return nil, fmt.Errorf("register the figures of the OTLP export: %w", err)
+			}
+		}
+	}
+	return &Exporter{o: o, transport: transport, sent: sent}, nil
 }
 
 // shutdownTimeout is how long the last export may take when the agent stops.
@@ -63,7 +71,7 @@ const shutdownTimeout = 3 * time.Second
 // Run exports until ctx ends, and once more then. A collector that does not answer is no error: it is said in the log once
 // and counted, and the agent does everything else as before.
 func (e *Exporter) Run(ctx context.Context) error {
-	defer e.transport.CloseIdleConnections()
+	defer e.close()
 	c := e.o.Config
 	if c.InsecureSkipVerify {
 		e.o.Logger.Warn("The OTLP export trusts whoever answers, and sends the headers to them: set ca_file instead of insecure_skip_verify",
@@ -108,6 +116,15 @@ func (e *Exporter) Run(ctx context.Context) error {
 	return nil
 }
 
+func (e *Exporter) close() {
+	e.transport.CloseIdleConnections()
+	if e.o.Registerer != nil {
+		for _, c := range e.sent.own() {
+			e.o.Registerer.Unregister(c)
+		}
+	}
+}
+
 // resource is the node, as OpenTelemetry names it.
 func (e *Exporter) resource() *resource.Resource {
 	n := e.o.Node
@@ -135,7 +152,7 @@ type watched struct {
 	is snapshot.Condition
 }
 
-func newWatched(r prometheus.Registerer, log *slog.Logger) *watched {
+func newWatched(log *slog.Logger) *watched {
 	w := &watched{
 		log: log, now: time.Now, is: snapshot.Condition{State: snapshot.StateStarting, Since: time.Now()},
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -148,11 +165,10 @@ func newWatched(r prometheus.Registerer, log *slog.Logger) *watched {
 	for _, outcome := range []string{"success", "failure"} {
 		w.exports.WithLabelValues(outcome)
 	}
-	if r != nil {
-		r.MustRegister(w.exports, w.last)
-	}
 	return w
 }
+
+func (w *watched) own() []prometheus.Collector { return []prometheus.Collector{w.exports, w.last} }
 
 // Export implements metric.Exporter.
 func (w *watched) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
