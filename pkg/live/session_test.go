@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/warpwatch/warpwatch/pkg/wire"
@@ -83,4 +84,27 @@ func FuzzSession(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An agent may send what nobody here asked for, or what this build does not know: samples go on.
+func TestOtherMessagesArePassedOver(t *testing.T) {
+	s := newSession(t)
+	now := time.Now()
+	others := []*wire.Message{
+		{Body: &wire.Message_Events{Events: &wire.Events{Events: []*wire.Event{{Seq: 1, Kind: "xid"}}}}},
+		{Body: &wire.Message_Processes{Processes: &wire.Processes{}}}, {Body: &wire.Message_Owners{Owners: &wire.Owners{}}}, {},
+	}
+	pass := func() {
+		t.Helper()
+		for _, m := range others {
+			require.NoError(t, s.message(encoded(t, m), now))
+		}
+		unknown := protowire.AppendBytes(protowire.AppendTag(nil, 900, protowire.BytesType), []byte("new"))
+		require.NoError(t, s.message(unknown, now))
+	}
+	pass()
+	require.NoError(t, s.message(encoded(t, schemaMessage(now.UnixMilli())), now))
+	pass()
+	require.NoError(t, s.message(encoded(t, tickMessage(1, now.UnixMilli())), now))
+	require.EqualValues(t, 1, s.seq)
 }
