@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,173 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// fakeSource can be broken in every way that a driver breaks.
-type fakeSource struct {
-	mu         sync.Mutex
-	open       error
-	inventory  error
-	boards     []device.Board
-	unreadable []error
-	opens      int
-	events     chan device.Event
-	noEvents   bool
-}
-
-func (f *fakeSource) Name() string { return "fake" }
-
-func (f *fakeSource) Open(context.Context) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.opens++
-	return f.open
-}
-
-func (f *fakeSource) Inventory(context.Context) (device.Inventory, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return device.Inventory{
-		Driver: "1.0", Boards: append([]device.Board(nil), f.boards...), Unreadable: f.unreadable,
-	}, f.inventory
-}
-
-func (f *fakeSource) Events(ctx context.Context, emit func(device.Event)) error {
-	if f.noEvents {
-		return fmt.Errorf("listen: %w", device.ErrNotSupported)
-	}
-	for {
-		select {
-		case e := <-f.events:
-			emit(e)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (f *fakeSource) Close() error { return nil }
-
-func (f *fakeSource) set(change func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	change()
-}
-
-type fakeBoard struct {
-	devices []gpu.Device
-	mu      sync.Mutex
-	err     error
-	slow    time.Duration
-	hang    chan struct{} // closed to let go
-	samples int
-}
-
-func newBoard(index int) *fakeBoard {
-	return &fakeBoard{devices: []gpu.Device{{Identity: gpu.Identity{UUID: fmt.Sprintf("GPU-%d", index)}, Index: index, Model: "NVIDIA H200"}}}
-}
-
-func (b *fakeBoard) Devices() []gpu.Device { return b.devices }
-
-func (b *fakeBoard) Facts() device.Facts { return device.Facts{Minor: -1} }
-
-func (b *fakeBoard) Processes(context.Context, []device.Process) ([]device.Process, error) {
-	return nil, nil
-}
-
-func (b *fakeBoard) Sample(_ context.Context, at time.Time, _ device.Groups, into *device.Sample) error {
-	values := into.Values
-	b.mu.Lock()
-	b.samples++
-	hang, slow, err := b.hang, b.slow, b.err
-	b.mu.Unlock()
-	if hang != nil {
-		<-hang
-	}
-	time.Sleep(slow)
-	for i := range values {
-		values[i].Fill(gpu.NoData)
-		values[i].Set(device.Power, float64(at.Unix()))
-	}
-	return err
-}
-
-func (b *fakeBoard) set(change func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	change()
-}
-
-// bench runs a collector over a fake source in a bubble with its own time.
-type bench struct {
-	t      *testing.T
-	source *fakeSource
-	boards []*fakeBoard
-	store  *snapshot.Store
-	last   func() // called after the collector ended
-}
-
-func run(t *testing.T, boards int, body func(*bench)) {
-	t.Helper()
-	c, err := catalog.Load()
-	require.NoError(t, err)
-	rows, err := snapshot.LoadRows(c)
-	require.NoError(t, err)
-	synctest.Test(t, func(t *testing.T) {
-		b := &bench{t: t, source: &fakeSource{events: make(chan device.Event)}, store: snapshot.NewStore(600, 1<<20), last: func() {}}
-		for i := range boards {
-			board := newBoard(i)
-			b.boards = append(b.boards, board)
-			b.source.boards = append(b.source.boards, board)
-		}
-		collector := New(Options{
-			Source: b.source, Store: b.store, Rows: rows, Metrics: NewMetrics(prometheus.NewRegistry()),
-			Node:   snapshot.Node{Cluster: "north", Name: "n1", Epoch: "e", Source: "fake", Period: time.Second},
-			Logger: slog.New(slog.DiscardHandler),
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() {
-			// Not before body waits for the first time, so that what it sets up beforehand is there from the start.
-			time.Sleep(time.Nanosecond)
-			done <- collector.Run(ctx)
-		}()
-		body(b)
-		cancel()
-		require.NoError(t, <-done)
-		b.last()
-	})
-}
-
-func (b *bench) wait(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
-// power is the newest reading of a board.
-func (b *bench) power(board int) gpu.Reading { return b.reading(board, device.Power) }
-
-func (b *bench) reading(board int, m device.Metric) gpu.Reading {
-	f := b.store.Newest()
-	require.NotNil(b.t, f)
-	for i, c := range f.Schema.Columns {
-		if f.Schema.Devices[c.Device].UUID == fmt.Sprintf("GPU-%d", board) && c.Metric == m {
-			return f.Readings[i]
-		}
-	}
-	b.t.Fatalf("no column for %s of board %d", m, board)
-	return gpu.Reading{}
-}
-
-func (b *bench) board(i int) snapshot.Board { return b.store.Newest().Status.Boards[i] }
 
 func TestSamplesAreAlignedAndComplete(t *testing.T) {
 	run(t, 2, func(b *bench) {
