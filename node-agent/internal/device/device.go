@@ -105,6 +105,8 @@ type Facts struct {
 	Minor             int // /dev/nvidia<minor>
 	MemoryBusBits     int
 	Cores             int
+	// SharedMemory: the board has no memory of its own and uses the host's, which its memory metrics then describe.
+	SharedMemory bool
 	// Placements of the MIG instances, by GPU instance id.
 	Placements map[string]Placement
 }

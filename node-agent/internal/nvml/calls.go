@@ -1,145 +1,90 @@
 package nvml
 
 import (
-	"log/slog"
-	"sync"
-	"time"
-
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
-// call is a function of NVML that not every driver has, or not every board supports.
-type call uint8
+// slot is what a board may turn out not to support: a call, or a call with one of its arguments.
+type slot uint16
 
+// The slots after those of whole calls: one for each argument.
 const (
-	callDriverVersion call = iota
-	callUtilization
-	callEncoder
-	callDecoder
-	callMemoryV2
-	callMemory
-	callPower
-	callPowerLimit
-	callEnergy
-	callTemperature
-	callMargin
-	callClock
-	callMaxClock
-	callEventReasons
-	callThrottleReasons
-	callPerformanceState
-	callFields
-	callPCIeThroughput
-	callPCIeGeneration
-	callPCIeWidth
-	callFan
-	callMIGMode
-	callMIGCount
-	callMIGHandle
-	callMIGGPUInstance
-	callMIGComputeInstance
-	callAttributes
-	callGPM
-	callGPMInstance
-	callEvents
-	callEventTypes
-	numCalls
+	slotClock     = slot(numCalls)
+	slotMaxClock  = slotClock + slot(nvml.CLOCK_COUNT)
+	slotAppClock  = slotMaxClock + slot(nvml.CLOCK_COUNT)
+	slotThreshold = slotAppClock + slot(nvml.CLOCK_COUNT)
+	slotViolation = slotThreshold + slot(nvml.TEMPERATURE_THRESHOLD_COUNT)
+	slotSamples   = slotViolation + slot(nvml.PERF_POLICY_COUNT)
+	slotLinkState = slotSamples + slot(len(samplings))
+	slotECCTotal  = slotLinkState + maxLinks
+	slotECC       = slotECCTotal + numECCCounts
+	numSlots      = slotECC + numECCCounts*slot(nvml.MEMORY_LOCATION_COUNT)
 )
 
-// symbols are what a call needs of the library: all of them. go-nvml picks the newest version of a function by itself,
-// and falls back to the first, which every library has.
-var symbols = [numCalls][]string{
-	callDriverVersion:      {"nvmlSystemGetDriverVersion"},
-	callUtilization:        {"nvmlDeviceGetUtilizationRates"},
-	callEncoder:            {"nvmlDeviceGetEncoderUtilization"},
-	callDecoder:            {"nvmlDeviceGetDecoderUtilization"},
-	callMemoryV2:           {"nvmlDeviceGetMemoryInfo_v2"},
-	callMemory:             {"nvmlDeviceGetMemoryInfo"},
-	callPower:              {"nvmlDeviceGetPowerUsage"},
-	callPowerLimit:         {"nvmlDeviceGetEnforcedPowerLimit"},
-	callEnergy:             {"nvmlDeviceGetTotalEnergyConsumption"},
-	callTemperature:        {"nvmlDeviceGetTemperature"},
-	callMargin:             {"nvmlDeviceGetMarginTemperature"},
-	callClock:              {"nvmlDeviceGetClockInfo"},
-	callMaxClock:           {"nvmlDeviceGetMaxClockInfo"},
-	callEventReasons:       {"nvmlDeviceGetCurrentClocksEventReasons"},
-	callThrottleReasons:    {"nvmlDeviceGetCurrentClocksThrottleReasons"},
-	callPerformanceState:   {"nvmlDeviceGetPerformanceState"},
-	callFields:             {"nvmlDeviceGetFieldValues"},
-	callPCIeThroughput:     {"nvmlDeviceGetPcieThroughput"},
-	callPCIeGeneration:     {"nvmlDeviceGetCurrPcieLinkGeneration"},
-	callPCIeWidth:          {"nvmlDeviceGetCurrPcieLinkWidth"},
-	callFan:                {"nvmlDeviceGetFanSpeed"},
-	callMIGMode:            {"nvmlDeviceGetMigMode"},
-	callMIGCount:           {"nvmlDeviceGetMaxMigDeviceCount"},
-	callMIGHandle:          {"nvmlDeviceGetMigDeviceHandleByIndex"},
-	callMIGGPUInstance:     {"nvmlDeviceGetGpuInstanceId"},
-	callMIGComputeInstance: {"nvmlDeviceGetComputeInstanceId"},
-	callAttributes:         {"nvmlDeviceGetAttributes"},
-	callGPM: {
-		"nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleFree", "nvmlGpmSampleGet", "nvmlGpmMetricsGet",
-	},
-	callGPMInstance: {"nvmlGpmMigSampleGet"},
-	callEvents:      {"nvmlEventSetCreate", "nvmlEventSetFree", "nvmlEventSetWait", "nvmlDeviceRegisterEvents"},
-	callEventTypes:  {"nvmlDeviceGetSupportedEventTypes"},
-}
+// unsupported is what is known not to be supported. Asking again would be in vain as long as the driver stays open.
+type unsupported [numSlots]bool
 
-// library is NVML with what is known about it. It is safe for concurrent use, but for forget.
-type library struct {
-	api nvml.Interface
-	now func() time.Time
-	log *slog.Logger
-	// gpm lets one board at a time use GPM: parallel calls were seen to crash the driver.
-	gpm chan struct{}
-
-	mu      sync.Mutex
-	present map[call]bool
-	retired []*board
-}
-
-func newLibrary(api nvml.Interface, now func() time.Time, log *slog.Logger) *library {
-	return &library{api: api, now: now, log: log, gpm: make(chan struct{}, 1), present: map[call]bool{}}
-}
-
-// has reports whether the library offers a call. Only then may it be made.
-func (l *library) has(c call) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	known, ok := l.present[c]
-	if ok {
-		return known
+// try makes a call, unless it is known to be pointless. The value that f stores counts only when the state is OK.
+func (b *board) try(c call, s slot, known *unsupported, f func() nvml.Return) gpu.State {
+	switch {
+	case b.lost != nvml.SUCCESS:
+		return gpu.Lost
+	case known[s]:
+		return gpu.NotSupported
+	case !b.lib.has(c):
+		known[s] = true
+		return gpu.NotSupported
 	}
-	known = true
-	for _, name := range symbols[c] {
-		if err := l.api.Extensions().LookupSymbol(name); err != nil {
-			known = false
-			l.log.Info("The installed driver lacks a function; readings that need it are shown as not supported",
-				"function", name)
-		}
+	ret := f()
+	b.tally(ret)
+	if isFinal(ret) {
+		known[s] = true
+		b.lib.log.Debug("The GPU does not support a call; it is not asked again", "gpu", b.name, "call", symbols[c][0],
+			"answer", codeName(ret))
 	}
-	l.present[c] = known
-	return known
+	return stateOf(ret)
 }
 
-// retire keeps a board that is no longer listed, until its buffers can be given back.
-func (l *library) retire(b *board) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.retired = append(l.retired, b)
+// call is try for a call of the board without arguments of its own.
+func (b *board) call(c call, f func() nvml.Return) gpu.State {
+	return b.try(c, slot(c), &b.unsupported, f)
 }
 
-// drain is the boards that were retired since it was last called.
-func (l *library) drain() []*board {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	boards := l.retired
-	l.retired = nil
-	return boards
+// number reads one unsigned number, of which one unit is unit in the metric's. The largest number is NVML's way to say
+// that there is none.
+func number[T uint32 | uint64](b *board, c call, s slot, unit float64, f func() (T, nvml.Return)) gpu.Reading {
+	var value T
+	state := b.try(c, s, &b.unsupported, func() (ret nvml.Return) {
+		value, ret = f()
+		return ret
+	})
+	switch {
+	case state != gpu.OK:
+		return gpu.Absent(state)
+	case value == ^T(0):
+		return gpu.Absent(gpu.NoData)
+	}
+	return gpu.Read(float64(value) * unit)
 }
 
-// forget drops what was found out about the library, which may be another one when it is opened again.
-func (l *library) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.present = map[call]bool{}
+// enum reads one of NVML's enumerations, or a number that go-nvml gives as an int.
+func enum[T ~int | ~int32](b *board, c call, f func() (T, nvml.Return)) gpu.Reading {
+	return number(b, c, slot(c), 1, func() (uint32, nvml.Return) {
+		value, ret := f()
+		return uint32(value), ret
+	})
+}
+
+// tally notes what an answer says about the whole board.
+func (b *board) tally(ret nvml.Return) {
+	switch {
+	case isLost(ret):
+		b.lost = ret
+	case ret == nvml.ERROR_UNKNOWN:
+		b.unknown++
+	case ret == nvml.SUCCESS:
+		b.answered++
+	}
 }

@@ -19,11 +19,15 @@ func describe(lib *library, handle nvml.Device, index int, driver string) ([]gpu
 		return nil, failure(fmt.Sprintf("read the UUID of GPU %d", index), ret)
 	}
 	board := gpu.Device{Identity: gpu.Identity{UUID: uuid}, Index: index, Driver: driver}
-	if name, ret := handle.GetName(); ret == nvml.SUCCESS {
-		board.Model = name
+	if lib.has(callName) {
+		if name, ret := handle.GetName(); ret == nvml.SUCCESS {
+			board.Model = name
+		}
 	}
-	if pci, ret := handle.GetPciInfo(); ret == nvml.SUCCESS {
-		board.PCIBusID = busID(pci)
+	if lib.has(callPCI) {
+		if pci, ret := handle.GetPciInfo(); ret == nvml.SUCCESS {
+			board.PCIBusID = busID(pci)
+		}
 	}
 	if lib.has(callMIGMode) {
 		current, _, ret := handle.GetMigMode()
@@ -58,10 +62,8 @@ func busID(pci nvml.PciInfo) string {
 // migInstances lists the GPU instances of a board. Several compute instances may share one; memory and activity belong
 // to the GPU instance as a whole, so that is what is listed, with the compute instance only when it is alone.
 func migInstances(lib *library, handle nvml.Device, board gpu.Device) ([]gpu.Device, error) {
-	for _, c := range []call{callMIGCount, callMIGHandle, callMIGGPUInstance, callMIGComputeInstance} {
-		if !lib.has(c) {
-			return nil, nil
-		}
+	if !lib.canSplit() {
+		return nil, nil
 	}
 	count, ret := handle.GetMaxMigDeviceCount()
 	if ret != nvml.SUCCESS {
@@ -113,8 +115,9 @@ func describeMIG(lib *library, mig, parent nvml.Device, board gpu.Device) (gpu.D
 // profile is the instance's profile, "" when the driver does not say enough. New drivers write it into the name, for old
 // ones it is worked out the way nvidia-smi does.
 func profile(lib *library, mig, parent nvml.Device) string {
-	if name, ret := mig.GetName(); ret == nvml.SUCCESS {
-		if _, p, ok := strings.Cut(name, " MIG "); ok {
+	if lib.has(callName) {
+		name, ret := mig.GetName()
+		if _, p, ok := strings.Cut(name, " MIG "); ok && ret == nvml.SUCCESS {
 			return strings.TrimSpace(p)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -11,31 +12,78 @@ import (
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 )
 
-// eventWait bounds each wait for an event, so that the loop sees the end of its context.
-const eventWait = 500 * time.Millisecond
+const (
+	// eventWait bounds each wait for an event, so that the loop sees the end of its context.
+	eventWait = 500 * time.Millisecond
+	// clockEvery is how often a board's changes of clocks are told. Under a power cap the clocks change many times a second.
+	clockEvery = time.Minute
+)
 
-// wanted are the events that are asked for, where a board has them.
-const wanted = uint64(nvml.EventTypeXidCriticalError | nvml.EventMigConfigChange)
+// eventKinds are NVML's events that mean something to people. Changes of the performance state are left out: it is sampled,
+// and changes whenever work begins or ends.
+var eventKinds = map[uint64]device.EventKind{
+	nvml.EventTypeXidCriticalError:       device.EventXID,
+	nvml.EventMigConfigChange:            device.EventLayoutChanged,
+	nvml.EventTypeSingleBitEccError:      device.EventECCCorrected,
+	nvml.EventTypeDoubleBitEccError:      device.EventECCUncorrected,
+	nvml.EventTypeSingleBitEccErrorStorm: device.EventECCStorm,
+	nvml.EventTypeDramRetirementEvent:    device.EventPageRetired,
+	nvml.EventTypeDramRetirementFailure:  device.EventPageRetirementFailed,
+	nvml.EventTypeNonFatalPoisonError:    device.EventPoisonContained,
+	nvml.EventTypeFatalPoisonError:       device.EventPoisonUncontained,
+	nvml.EventTypeClock:                  device.EventClocksChanged,
+	nvml.EventTypePowerSourceChange:      device.EventPowerSourceChanged,
+	nvml.EventTypeGpuRecoveryAction:      device.EventRecoveryActionChanged,
+	nvml.EventTypeGpuUnavailableError:    device.EventUnavailable,
+}
+
+// oldEvents are those that every driver with events knows.
+const oldEvents = nvml.EventTypeXidCriticalError | nvml.EventTypeSingleBitEccError | nvml.EventTypeDoubleBitEccError
+
+// listener is one set of events.
+type listener struct {
+	source *Source
+	set    nvml.EventSet
+	boards map[nvml.Device]*listened
+	// seen is the state of Source.changes for which the boards were registered.
+	seen int64
+}
+
+// listened is a board in the set. It is not asked who it is when an event comes: one that just fell off the bus does not
+// tell.
+type listened struct {
+	uuid  string
+	split bool
+	// Changes of the clocks that were not told since the last one was.
+	toldAt  time.Time
+	skipped int
+}
 
 // Events implements device.Source.
 func (s *Source) Events(ctx context.Context, emit func(device.Event)) error {
 	if !s.lib.has(callEvents) {
-		return fmt.Errorf("listen for XID errors: %w", device.ErrNotSupported)
+		return fmt.Errorf("listen for events: %w", device.ErrNotSupported)
 	}
 	set, ret := s.lib.api.EventSetCreate()
 	if ret != nvml.SUCCESS {
 		return failure("create an event set", ret)
 	}
 	defer func() { _ = set.Free() }() // the set is gone either way
-	uuids, err := s.register(set)
-	if err != nil {
+	l := &listener{source: s, set: set, boards: map[nvml.Device]*listened{}, seen: s.changes.Load()}
+	if err := l.register(); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
+		if now := s.changes.Load(); now != l.seen {
+			l.seen = now
+			if err := l.register(); err != nil {
+				return err
+			}
+		}
 		data, ret := set.Wait(uint32(eventWait.Milliseconds()))
 		switch ret {
 		case nvml.SUCCESS:
-			if e, ok := s.event(data, uuids); ok {
+			if e, ok := l.event(data); ok {
 				emit(e)
 			}
 		case nvml.ERROR_TIMEOUT:
@@ -51,63 +99,107 @@ func (s *Source) Events(ctx context.Context, emit func(device.Event)) error {
 	return ctx.Err()
 }
 
-// register asks for the events of every board that has any, and says which board is which. It fails only when none has.
-func (s *Source) register(set nvml.EventSet) (map[nvml.Device]string, error) {
-	count, ret := s.lib.api.DeviceGetCount()
+// register asks for the events of every board that has any and is not in the set yet. It fails only when no board has.
+func (l *listener) register() error {
+	lib := l.source.lib
+	count, ret := lib.api.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return nil, failure("count GPUs", ret)
+		return failure("count GPUs", ret)
 	}
 	var failures []error
-	uuids := map[nvml.Device]string{}
 	for i := range count {
-		handle, ret := s.lib.api.DeviceGetHandleByIndex(i)
-		if ret != nvml.SUCCESS {
-			failures = append(failures, failure(fmt.Sprintf("open GPU %d", i), ret))
-			continue
+		if err := l.add(i); err != nil {
+			failures = append(failures, err)
 		}
-		kinds := wanted
-		if s.lib.has(callEventTypes) {
-			if supported, ret := handle.GetSupportedEventTypes(); ret == nvml.SUCCESS {
-				kinds &= supported
-			}
-		}
-		if kinds == 0 {
-			failures = append(failures, fmt.Errorf("listen to GPU %d: %w", i, device.ErrNotSupported))
-			continue
-		}
-		if ret := handle.RegisterEvents(kinds, set); ret != nvml.SUCCESS {
-			failures = append(failures, failure(fmt.Sprintf("listen to GPU %d", i), ret))
-			continue
-		}
-		uuid, ret := handle.GetUUID()
-		if ret != nvml.SUCCESS {
-			failures = append(failures, failure(fmt.Sprintf("read the UUID of GPU %d", i), ret))
-			continue
-		}
-		uuids[handle] = uuid
 	}
-	if len(uuids) == 0 && count > 0 {
-		return nil, fmt.Errorf("listen for XID errors: %w", errors.Join(failures...))
+	if len(l.boards) == 0 && count > 0 {
+		return fmt.Errorf("listen for events: %w", errors.Join(failures...))
 	}
 	for _, err := range failures {
-		s.log.Warn("XID errors of a GPU will not be seen", "err", err)
+		l.source.log.Warn("XID errors and other events of a GPU will not be seen", "err", err)
 	}
-	return uuids, nil
+	return nil
 }
 
-// event translates NVML's; false for kinds that were not asked for.
-func (s *Source) event(data nvml.EventData, uuids map[nvml.Device]string) (device.Event, bool) {
-	// The board is not asked who it is: one that just fell off the bus does not tell.
-	e := device.Event{Time: s.lib.now(), UUID: uuids[data.Device]}
-	switch data.EventType {
-	case nvml.EventTypeXidCriticalError:
-		e.Kind, e.XID = device.EventXID, data.EventData
-	case nvml.EventMigConfigChange:
-		e.Kind = device.EventLayoutChanged
-	default:
+// add puts GPU i into the set.
+func (l *listener) add(i int) error {
+	lib := l.source.lib
+	handle, ret := lib.api.DeviceGetHandleByIndex(i)
+	if ret != nvml.SUCCESS {
+		return failure(fmt.Sprintf("open GPU %d", i), ret)
+	}
+	split := false
+	if lib.has(callMIGMode) {
+		mode, _, ret := handle.GetMigMode()
+		split = ret == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
+	}
+	if known, ok := l.boards[handle]; ok {
+		known.split = split
+		return nil
+	}
+	var kinds uint64
+	for k := range eventKinds {
+		kinds |= k
+	}
+	supported := uint64(oldEvents)
+	if lib.has(callEventTypes) {
+		if told, ret := handle.GetSupportedEventTypes(); ret == nvml.SUCCESS {
+			supported = told
+		}
+	}
+	if kinds &= supported; kinds == 0 {
+		return fmt.Errorf("listen to GPU %d: %w", i, device.ErrNotSupported)
+	}
+	uuid, ret := handle.GetUUID()
+	if ret != nvml.SUCCESS {
+		return failure(fmt.Sprintf("read the UUID of GPU %d", i), ret)
+	}
+	if ret := handle.RegisterEvents(kinds, l.set); ret != nvml.SUCCESS {
+		return failure(fmt.Sprintf("listen to GPU %d", i), ret)
+	}
+	l.boards[handle] = &listened{uuid: uuid, split: split}
+	return nil
+}
+
+// event translates NVML's; false for what is not told.
+func (l *listener) event(data nvml.EventData) (device.Event, bool) {
+	kind, ok := eventKinds[data.EventType]
+	if !ok {
 		return device.Event{}, false
 	}
+	lib := l.source.lib
+	e := device.Event{Kind: kind, Time: lib.now(), Origin: device.FromNVML}
+	board := l.boards[data.Device]
+	if board == nil {
+		board = &listened{}
+	}
+	e.UUID = board.uuid
+	switch kind {
+	case device.EventXID:
+		e.XID = data.EventData
+		// The first version of the wait leaves these at 0, which is an instance too.
+		if board.split && lib.has(callEventInstances) {
+			e.GPUInstance, e.ComputeInstance = instanceID(data.GpuInstanceId), instanceID(data.ComputeInstanceId)
+		}
+	case device.EventClocksChanged:
+		if !board.toldAt.IsZero() && e.Time.Sub(board.toldAt) < clockEvery {
+			board.skipped++
+			return device.Event{}, false
+		}
+		if board.skipped > 0 {
+			e.Detail = fmt.Sprintf("%d times since %s", board.skipped+1, board.toldAt.UTC().Format(time.TimeOnly))
+		}
+		board.toldAt, board.skipped = e.Time, 0
+	}
 	return e, true
+}
+
+// instanceID is "" for no instance.
+func instanceID(id uint32) string {
+	if id == noInstance {
+		return ""
+	}
+	return strconv.FormatUint(uint64(id), 10)
 }
 
 // sleep waits, and reports whether ctx still goes on.

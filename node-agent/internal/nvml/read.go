@@ -2,7 +2,6 @@ package nvml
 
 import (
 	"context"
-	"math"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -10,60 +9,34 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
-// Values by which NVML says that there is none.
-const (
-	none32 = uint32(math.MaxUint32)
-	none64 = uint64(math.MaxUint64)
-)
-
-func (b *board) readFields(f *batch, v *device.Values) {
-	f.read(b.lib.now(), v, func(values []nvml.FieldValue) gpu.State {
-		return b.try(callFields, &b.unsupported, func() nvml.Return { return b.handle.GetFieldValues(values) })
-	}, b.tally)
-}
-
-func (b *board) readFast(_ context.Context, v *device.Values) {
-	b.readFields(b.fast, v)
-	v[device.Power] = number(b, callPower, 1e-3, none32, b.handle.GetPowerUsage)
-	if v[device.Energy].State == gpu.NotSupported {
-		v[device.Energy] = number(b, callEnergy, 1e-3, none64, b.handle.GetTotalEnergyConsumption)
-	}
-	v[device.Temperature] = number(b, callTemperature, 1, none32, func() (uint32, nvml.Return) {
-		return b.handle.GetTemperature(nvml.TEMPERATURE_GPU)
-	})
-	var margin nvml.MarginTemperature
-	state := b.try(callMargin, &b.unsupported, func() (ret nvml.Return) {
-		margin, ret = b.handle.GetMarginTemperature()
-		return ret
-	})
-	if v[device.TemperatureMargin] = gpu.Absent(state); state == gpu.OK {
-		v.Set(device.TemperatureMargin, float64(margin.MarginTemperature))
-	}
-}
-
 // readUtilization asks a board in MIG mode nothing: NVIDIA does not offer it there, and an answer would be wrong.
-func (b *board) readUtilization(_ context.Context, v *device.Values) {
-	if b.devices[0].MIGEnabled {
+func (b *board) readUtilization(_ context.Context, groups device.Groups, into *device.Sample) {
+	v := &into.Values[0]
+	if b.split() {
 		return
 	}
-	var u nvml.Utilization
-	state := b.try(callUtilization, &b.unsupported, func() (ret nvml.Return) {
-		u, ret = b.handle.GetUtilizationRates()
-		return ret
-	})
-	v[device.Utilization], v[device.MemoryUtilization] = percent(u.Gpu, state), percent(u.Memory, state)
-
-	var encoder, decoder uint32
-	state = b.try(callEncoder, &b.unsupported, func() (ret nvml.Return) {
-		encoder, _, ret = b.handle.GetEncoderUtilization()
-		return ret
-	})
-	v[device.EncoderUtilization] = percent(encoder, state)
-	state = b.try(callDecoder, &b.unsupported, func() (ret nvml.Return) {
-		decoder, _, ret = b.handle.GetDecoderUtilization()
-		return ret
-	})
-	v[device.DecoderUtilization] = percent(decoder, state)
+	if groups.Has(device.GroupUtilization) {
+		var u nvml.Utilization
+		state := b.call(callUtilization, func() (ret nvml.Return) {
+			u, ret = b.handle.GetUtilizationRates()
+			return ret
+		})
+		v[device.Utilization], v[device.MemoryUtilization] = percent(u.Gpu, state), percent(u.Memory, state)
+	}
+	if groups.Has(device.GroupEngines) {
+		engine := func(c call, f func() (uint32, uint32, nvml.Return)) gpu.Reading {
+			var value uint32
+			state := b.call(c, func() (ret nvml.Return) {
+				value, _, ret = f()
+				return ret
+			})
+			return percent(value, state)
+		}
+		v[device.EncoderUtilization] = engine(callEncoder, b.handle.GetEncoderUtilization)
+		v[device.DecoderUtilization] = engine(callDecoder, b.handle.GetDecoderUtilization)
+		v[device.JPEGUtilization] = engine(callJPEG, b.handle.GetJpgUtilization)
+		v[device.OFAUtilization] = engine(callOFA, b.handle.GetOfaUtilization)
+	}
 }
 
 // percent is a share. NVML was seen to answer garbage far above 100.
@@ -77,164 +50,144 @@ func percent(value uint32, state gpu.State) gpu.Reading {
 	return gpu.Read(float64(value) / 100)
 }
 
-func (b *board) readClocks(_ context.Context, v *device.Values) {
-	clock := func(kind nvml.ClockType) gpu.Reading {
-		return number(b, callClock, 1e6, none32, func() (uint32, nvml.Return) { return b.handle.GetClockInfo(kind) })
+func (b *board) readPower(_ context.Context, groups device.Groups, into *device.Sample) {
+	v := &into.Values[0]
+	watts := func(c call, f func() (uint32, nvml.Return)) gpu.Reading { return number(b, c, slot(c), milli, f) }
+	if groups.Has(device.GroupPower) {
+		v[device.Power] = watts(callPower, b.handle.GetPowerUsage)
+		if v[device.Energy].State == gpu.NotSupported {
+			v[device.Energy] = number(b, callEnergy, slot(callEnergy), milli, b.handle.GetTotalEnergyConsumption)
+		}
 	}
-	v[device.SMClock], v[device.MemoryClock] = clock(nvml.CLOCK_SM), clock(nvml.CLOCK_MEM)
-
-	reasons := number(b, callEventReasons, 1, none64, b.handle.GetCurrentClocksEventReasons)
-	if reasons.State == gpu.NotSupported {
-		reasons = number(b, callThrottleReasons, 1, none64, b.handle.GetCurrentClocksThrottleReasons)
+	if groups.Has(device.GroupLimits) {
+		v[device.PowerLimit] = watts(callPowerLimit, b.handle.GetEnforcedPowerLimit)
+		v[device.PowerLimitRequested] = watts(callPowerRequested, b.handle.GetPowerManagementLimit)
+		v[device.PowerLimitDefault] = watts(callPowerDefault, b.handle.GetPowerManagementDefaultLimit)
+		var highest uint32
+		v[device.PowerLimitMin] = watts(callPowerConstraints, func() (lowest uint32, ret nvml.Return) {
+			lowest, highest, ret = b.handle.GetPowerManagementLimitConstraints()
+			return lowest, ret
+		})
+		v[device.PowerLimitMax] = gpu.Absent(v[device.PowerLimitMin].State)
+		if v[device.PowerLimitMin].OK() {
+			v.Set(device.PowerLimitMax, float64(highest)*milli)
+		}
 	}
-	v[device.ClockEventReasons] = reasons
+}
 
-	var state nvml.Pstates
-	v[device.PerformanceState] = gpu.Absent(b.try(callPerformanceState, &b.unsupported, func() (ret nvml.Return) {
-		state, ret = b.handle.GetPerformanceState()
-		return ret
-	}))
-	if v[device.PerformanceState].OK() {
-		v.Set(device.PerformanceState, float64(state))
-		if state == nvml.PSTATE_UNKNOWN {
+func (b *board) readTemperature(_ context.Context, groups device.Groups, into *device.Sample) {
+	v := &into.Values[0]
+	if groups.Has(device.GroupTemperature) {
+		v[device.Temperature] = b.temperature()
+		var margin nvml.MarginTemperature
+		state := b.call(callMargin, func() (ret nvml.Return) {
+			margin, ret = b.handle.GetMarginTemperature()
+			return ret
+		})
+		if v[device.TemperatureMargin] = gpu.Absent(state); state == gpu.OK {
+			v.Set(device.TemperatureMargin, float64(margin.MarginTemperature))
+		}
+	}
+	if groups.Has(device.GroupThresholds) {
+		for _, t := range [...]struct {
+			metric device.Metric
+			kind   nvml.TemperatureThresholds
+		}{
+			{device.TemperatureShutdown, nvml.TEMPERATURE_THRESHOLD_SHUTDOWN},
+			{device.TemperatureSlowdown, nvml.TEMPERATURE_THRESHOLD_SLOWDOWN},
+			{device.MemoryTemperatureMaxOperating, nvml.TEMPERATURE_THRESHOLD_MEM_MAX},
+			{device.TemperatureMaxOperating, nvml.TEMPERATURE_THRESHOLD_GPU_MAX},
+		} {
+			v[t.metric] = number(b, callThreshold, slotThreshold+slot(t.kind), 1, func() (uint32, nvml.Return) {
+				return b.handle.GetTemperatureThreshold(t.kind)
+			})
+		}
+	}
+}
+
+// temperature is the GPU core's. Newer drivers offer the older call too, but announce its end.
+func (b *board) temperature() gpu.Reading {
+	if b.lib.versioned != nil {
+		var celsius int32
+		state := b.call(callTemperatureV, func() (ret nvml.Return) {
+			celsius, ret = b.lib.versioned.temperature(b.handle)
+			return ret
+		})
+		switch {
+		case state == gpu.OK && celsius < 0:
+			return gpu.Absent(gpu.NoData)
+		case state == gpu.OK:
+			return gpu.Read(float64(celsius))
+		case state != gpu.NotSupported:
+			return gpu.Absent(state)
+		}
+	}
+	return number(b, callTemperature, slot(callTemperature), 1, func() (uint32, nvml.Return) {
+		return b.handle.GetTemperature(nvml.TEMPERATURE_GPU)
+	})
+}
+
+func (b *board) readClocks(_ context.Context, groups device.Groups, into *device.Sample) {
+	v := &into.Values[0]
+	clock := func(c call, first slot, kind nvml.ClockType, f func(nvml.ClockType) (uint32, nvml.Return)) gpu.Reading {
+		return number(b, c, first+slot(kind), mega, func() (uint32, nvml.Return) { return f(kind) })
+	}
+	mask := func(c, older call, f, g func() (uint64, nvml.Return)) gpu.Reading {
+		reading := number(b, c, slot(c), 1, f)
+		if reading.State == gpu.NotSupported {
+			reading = number(b, older, slot(older), 1, g)
+		}
+		return reading
+	}
+	if groups.Has(device.GroupClocks) {
+		v[device.SMClock] = clock(callClock, slotClock, nvml.CLOCK_SM, b.handle.GetClockInfo)
+		v[device.MemoryClock] = clock(callClock, slotClock, nvml.CLOCK_MEM, b.handle.GetClockInfo)
+		v[device.GraphicsClock] = clock(callClock, slotClock, nvml.CLOCK_GRAPHICS, b.handle.GetClockInfo)
+		v[device.VideoClock] = clock(callClock, slotClock, nvml.CLOCK_VIDEO, b.handle.GetClockInfo)
+		v[device.ClockEventReasons] = mask(callEventReasons, callThrottleReasons,
+			b.handle.GetCurrentClocksEventReasons, b.handle.GetCurrentClocksThrottleReasons)
+		v[device.PerformanceState] = enum(b, callPerformanceState, b.handle.GetPerformanceState)
+		if v[device.PerformanceState] == gpu.Read(float64(nvml.PSTATE_UNKNOWN)) {
 			v[device.PerformanceState] = gpu.Absent(gpu.NoData)
 		}
 	}
-}
-
-// readProfile reads what GPM measures, and NVLink's counters where GPM does not.
-func (b *board) readProfile(ctx context.Context, v *device.Values) {
-	if b.profiler == nil {
-		return // neither GPM nor NVLink's counters know boards in MIG mode
-	}
-	if b.canProfile(v) {
-		b.profiler.read(ctx, v, b.tally)
-	}
-	if v[device.NVLinkTransmit].State == gpu.NotSupported {
-		b.readFields(b.links, v)
+	if groups.Has(device.GroupClockLimits) {
+		v[device.SMClockMax] = clock(callMaxClock, slotMaxClock, nvml.CLOCK_SM, b.handle.GetMaxClockInfo)
+		v[device.MemoryClockMax] = clock(callMaxClock, slotMaxClock, nvml.CLOCK_MEM, b.handle.GetMaxClockInfo)
+		v[device.GraphicsClockMax] = clock(callMaxClock, slotMaxClock, nvml.CLOCK_GRAPHICS, b.handle.GetMaxClockInfo)
+		v[device.VideoClockMax] = clock(callMaxClock, slotMaxClock, nvml.CLOCK_VIDEO, b.handle.GetMaxClockInfo)
+		v[device.SMClockApplication] = clock(callApplicationClock, slotAppClock, nvml.CLOCK_SM, b.handle.GetApplicationsClock)
+		v[device.MemoryClockApplication] = clock(callApplicationClock, slotAppClock, nvml.CLOCK_MEM, b.handle.GetApplicationsClock)
+		v[device.ClockEventReasonsSupported] = mask(callReasonsSupported, callThrottleReasonsSupported,
+			b.handle.GetSupportedClocksEventReasons, b.handle.GetSupportedClocksThrottleReasons)
 	}
 }
 
-// canProfile asks once whether the board has GPM, and fills in why not.
-func (b *board) canProfile(v *device.Values) bool {
-	if b.profiler.unsupported {
-		b.profiler.fill(v, gpu.NotSupported)
-		return false
-	}
-	if !b.profiler.at.IsZero() {
-		return true
-	}
-	var support nvml.GpmSupport
-	state := b.try(callGPM, &b.unsupported, func() (ret nvml.Return) {
-		support, ret = b.lib.api.GpmQueryDeviceSupport(b.handle)
-		return ret
-	})
-	if state == gpu.OK && support.IsSupportedDevice == 0 {
-		state = gpu.NotSupported
-	}
-	b.profiler.unsupported = state == gpu.NotSupported
-	if state != gpu.OK {
-		b.profiler.fill(v, state)
-	}
-	return state == gpu.OK
-}
-
-func (b *board) readSlow(_ context.Context, v *device.Values) {
-	if now := b.lib.now(); b.slowDue.IsZero() || !now.Before(b.slowDue) {
-		b.slowValues.Fill(gpu.NotSupported)
-		b.sampleSlow(&b.slowValues, v[device.PCIeTransmit].State)
-		b.slowDue = now.Add(slowEvery)
-	}
-	for _, m := range slowMetrics {
-		v[m] = b.slowValues[m]
-	}
-	// GPM's rates are better, and PCIe's counters take 20 ms each to read.
-	for _, m := range []device.Metric{device.PCIeTransmit, device.PCIeReceive} {
-		if v[m].State == gpu.NotSupported {
-			v[m] = b.slowValues[m]
-		}
-	}
-}
-
-var slowMetrics = []device.Metric{
-	device.PowerLimit, device.SMClockMax, device.PCIeLinkGeneration, device.PCIeLinkWidth, device.FanSpeed,
-	device.PCIeReplayErrors, device.ECCCorrected, device.ECCUncorrected, device.RemappedRowsCorrectable,
-	device.RemappedRowsUncorrectable, device.RowRemapPending, device.RowRemapFailure, device.RecoveryAction,
-}
-
-func (b *board) sampleSlow(v *device.Values, pcie gpu.State) {
-	v[device.PowerLimit] = number(b, callPowerLimit, 1e-3, none32, b.handle.GetEnforcedPowerLimit)
-	v[device.SMClockMax] = number(b, callMaxClock, 1e6, none32, func() (uint32, nvml.Return) {
-		return b.handle.GetMaxClockInfo(nvml.CLOCK_SM)
-	})
-	count := func(f func() (int, nvml.Return)) func() (uint32, nvml.Return) {
-		return func() (uint32, nvml.Return) {
-			n, ret := f()
-			return uint32(n), ret
-		}
-	}
-	v[device.PCIeLinkGeneration] = number(b, callPCIeGeneration, 1, none32, count(b.handle.GetCurrPcieLinkGeneration))
-	v[device.PCIeLinkWidth] = number(b, callPCIeWidth, 1, none32, count(b.handle.GetCurrPcieLinkWidth))
-	v[device.FanSpeed] = number(b, callFan, 0.01, none32, b.handle.GetFanSpeed)
-	b.readFields(b.slow, v)
-	if pcie == gpu.NotSupported {
-		const kilobyte = 1000
-		throughput := func(direction nvml.PcieUtilCounter) gpu.Reading {
-			return number(b, callPCIeThroughput, kilobyte, none32, func() (uint32, nvml.Return) {
-				return b.handle.GetPcieThroughput(direction)
+// readThrottling stands in for the fields that old drivers lack.
+func (b *board) readThrottling(_ context.Context, _ device.Groups, into *device.Sample) {
+	v := &into.Values[0]
+	for _, t := range [...]struct {
+		metric device.Metric
+		policy nvml.PerfPolicyType
+	}{
+		{device.ThrottlePower, nvml.PERF_POLICY_POWER},
+		{device.ThrottleThermal, nvml.PERF_POLICY_THERMAL},
+		{device.ThrottleSyncBoost, nvml.PERF_POLICY_SYNC_BOOST},
+		{device.ThrottleBoardLimit, nvml.PERF_POLICY_BOARD_LIMIT},
+		{device.ThrottleLowUtilization, nvml.PERF_POLICY_LOW_UTILIZATION},
+		{device.ThrottleReliability, nvml.PERF_POLICY_RELIABILITY},
+		{device.ThrottleApplicationClocks, nvml.PERF_POLICY_TOTAL_APP_CLOCKS},
+		{device.ThrottleBaseClocks, nvml.PERF_POLICY_TOTAL_BASE_CLOCKS},
+	} {
+		if v[t.metric].State == gpu.NotSupported {
+			v[t.metric] = number(b, callViolation, slotViolation+slot(t.policy), nano, func() (uint64, nvml.Return) {
+				violation, ret := b.handle.GetViolationStatus(t.policy)
+				return violation.ViolationTime, ret
 			})
 		}
-		v[device.PCIeTransmit], v[device.PCIeReceive] = throughput(nvml.PCIE_UTIL_TX_BYTES), throughput(nvml.PCIE_UTIL_RX_BYTES)
 	}
 }
 
-// readMemory reads the memory of a board or an instance. Only the second version of the call knows what is reserved; the
-// first counts that as used.
-func (b *board) readMemory(handle nvml.Device, known *[numCalls]bool, v *device.Values) {
-	var m nvml.Memory_v2
-	state := b.try(callMemoryV2, known, func() (ret nvml.Return) {
-		m, ret = handle.GetMemoryInfo_v2()
-		return ret
-	})
-	if state == gpu.NotSupported {
-		var old nvml.Memory
-		state = b.try(callMemory, known, func() (ret nvml.Return) {
-			old, ret = handle.GetMemoryInfo()
-			return ret
-		})
-		m = nvml.Memory_v2{Total: old.Total, Free: old.Free, Used: old.Used, Reserved: none64}
-	}
-	for _, part := range [...]struct {
-		metric device.Metric
-		bytes  uint64
-	}{
-		{device.MemoryTotal, m.Total}, {device.MemoryUsed, m.Used}, {device.MemoryFree, m.Free}, {device.MemoryReserved, m.Reserved},
-	} {
-		metric, bytes := part.metric, part.bytes
-		switch {
-		case state != gpu.OK:
-			v[metric] = gpu.Absent(state)
-		case bytes == none64:
-			v[metric] = gpu.Absent(gpu.NotSupported)
-		default:
-			v.Set(metric, float64(bytes))
-		}
-	}
-}
-
-func (b *board) readInstance(ctx context.Context, in *instance, v *device.Values) {
-	if in.handle != nil {
-		b.readMemory(in.handle, &in.unsupported, v)
-	}
-	state := b.try(callGPM, &in.unsupported, func() nvml.Return {
-		if !b.lib.has(callGPMInstance) {
-			return nvml.ERROR_FUNCTION_NOT_FOUND
-		}
-		return nvml.SUCCESS
-	})
-	if state != gpu.OK {
-		in.profiler.fill(v, state)
-		return
-	}
-	in.profiler.read(ctx, v, b.tally)
+func (b *board) readFan(_ context.Context, _ device.Groups, into *device.Sample) {
+	into.Values[0][device.FanSpeed] = number(b, callFan, slot(callFan), 0.01, b.handle.GetFanSpeed)
 }

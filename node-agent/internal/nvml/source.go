@@ -6,8 +6,11 @@
 // where it is not: go build -ldflags '-extldflags=-Wl,-z,lazy'. (The flag cannot stand in a cgo directive; Go does not
 // accept it there.)
 //
-// glibc never unloads a library that the program itself was bound to. An agent whose driver package is upgraded under it
-// keeps the old library until it is restarted.
+// A driver that is upgraded under the agent: its kernel module and library no longer match, and calls begin to fail. Close
+// and Open again is what can be done, and it works as far as dlopen does. Close gives up go-nvml's handle on the library;
+// but glibc never unloads a library to which symbols of the program itself were bound, so Open finds the old one still in
+// memory and answers ErrMismatch until the agent is restarted. Where the library is missing at first, Open finds it as soon
+// as it is there.
 package nvml
 
 import (
@@ -18,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -37,12 +41,15 @@ type Options struct {
 
 // Source is the driver of this node. It implements device.Source.
 type Source struct {
-	lib    *library
-	proc   string
-	log    *slog.Logger
-	driver string
-	boards []*board // in NVML's order
-	kernel int      // how many GPUs the kernel listed when the library was opened
+	lib      *library
+	proc     string
+	log      *slog.Logger
+	driver   string
+	versions device.Versions
+	boards   []*board // in NVML's order
+	kernel   int      // how many GPUs the kernel listed when the library was opened
+	// changes counts how often other boards were listed, for those who listen to their events.
+	changes atomic.Int64
 }
 
 // New wraps the library; nvml.New() is the real one. Nothing is loaded until Open.
@@ -56,7 +63,7 @@ func New(api nvml.Interface, o Options) *Source {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Source{lib: newLibrary(api, o.Now, o.Logger), proc: o.Proc, log: o.Logger}
+	return &Source{lib: newLibrary(api, o), proc: o.Proc, log: o.Logger}
 }
 
 // Name implements device.Source.
@@ -78,6 +85,12 @@ func (s *Source) Open(context.Context) error {
 		}
 		s.driver = version
 	}
+	for _, c := range []call{callCount, callHandle, callUUID} {
+		if !s.lib.has(c) {
+			return errors.Join(fmt.Errorf("%s: the library lacks %s: %w", act, symbols[c][0], device.ErrNotSupported), s.Close())
+		}
+	}
+	s.versions = s.lib.versions()
 	s.kernel = s.kernelCount()
 	return nil
 }
@@ -106,7 +119,7 @@ func (s *Source) Inventory(ctx context.Context) (device.Inventory, error) {
 	case ret != nvml.SUCCESS:
 		return device.Inventory{}, failure("count GPUs", ret)
 	}
-	found := device.Inventory{Driver: s.driver}
+	found := device.Inventory{Driver: s.driver, Versions: s.versions}
 	var boards []*board
 	for i := range count {
 		if err := ctx.Err(); err != nil {
@@ -125,6 +138,9 @@ func (s *Source) Inventory(ctx context.Context) (device.Inventory, error) {
 		if !slices.Contains(boards, old) {
 			s.lib.retire(old)
 		}
+	}
+	if !slices.Equal(s.boards, boards) {
+		s.changes.Add(1)
 	}
 	s.boards = boards
 	return found, nil
