@@ -146,7 +146,16 @@ func TestTextIsWhatPrometheusExpects(t *testing.T) {
 			n := node()
 			n.Cluster = ""
 			e, store, rows := setup(t, n)
-			store.Append(simulated(t, n, rows, mig))
+			frame := simulated(t, n, rows, mig)
+			frame.Sampled = &[device.NumGroups]time.Time{device.GroupPower: frame.Time}
+			frame.Status.Boards[0].XIDs = []snapshot.XIDCount{{Code: 79, Count: 1, Last: frame.Time}}
+			frame.Status.Boards[0].Events = []snapshot.EventCount{{Kind: device.EventLost, Count: 1}}
+			store.Append(frame)
+			last := frame.Schema.Devices[len(frame.Schema.Devices)-1]
+			e.o.Owners.Set(&snapshot.OwnerList{Owners: []device.Owner{{UUID: last.UUID, GPUInstance: last.GPUInstance, Pod: "p"}}})
+			e.o.Processes.Set(&snapshot.ProcessList{Processes: []snapshot.Process{{
+				Process: device.Process{PID: 1, GPUInstance: last.GPUInstance, Memory: gpu.Read(1), SM: gpu.Read(1)}, UUID: last.UUID,
+			}}})
 			own := prometheus.NewRegistry()
 			own.MustRegister(collectors.NewGoCollector())
 			server := httptest.NewServer(Handler(HandlerOptions{Exporter: e, Own: own, Logger: slog.New(slog.DiscardHandler)}))
@@ -167,6 +176,12 @@ func TestTextIsWhatPrometheusExpects(t *testing.T) {
 			parser := expfmt.NewTextParser(model.UTF8Validation)
 			families, err := parser.TextToMetricFamilies(strings.NewReader(string(body)))
 			require.NoError(t, err)
+			for name := range helps() {
+				if name != migInfo || mig {
+					_, ok := families[name]
+					assert.True(t, ok, name)
+				}
+			}
 			seen := map[string]bool{}
 			for _, f := range families {
 				for _, m := range f.GetMetric() {
@@ -206,7 +221,9 @@ func simulated(t testing.TB, n snapshot.Node, rows *snapshot.Rows, mig bool) *sn
 		v := make([]device.Values, len(b.Devices()))
 		require.NoError(t, b.Sample(t.Context(), now, device.AllGroups, &device.Sample{Values: v}))
 		devices, values = append(devices, b.Devices()...), append(values, v...)
-		status.Boards = append(status.Boards, snapshot.Board{Device: b.Devices()[0], Condition: snapshot.Condition{State: snapshot.StateOK}})
+		status.Boards = append(status.Boards, snapshot.Board{
+			Device: b.Devices()[0], Condition: snapshot.Condition{State: snapshot.StateOK}, Facts: b.Facts(),
+		})
 	}
 	s := snapshot.NewSchema(n, found.Driver, devices, device.AllGroups, rows)
 	return &snapshot.Frame{Time: now, Schema: s, Readings: s.Flatten(values), Status: status}
