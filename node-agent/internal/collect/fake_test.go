@@ -31,6 +31,7 @@ type fakeSource struct {
 	unreadable []error
 	opens      int // that succeeded or failed
 	closes     int
+	hangClose  chan struct{} // closed to let go
 	events     chan device.Event
 	noEvents   bool
 }
@@ -68,8 +69,12 @@ func (f *fakeSource) Events(ctx context.Context, emit func(device.Event)) error 
 
 func (f *fakeSource) Close() error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.closes++
+	hang := f.hangClose
+	f.mu.Unlock()
+	if hang != nil {
+		<-hang
+	}
 	return nil
 }
 

@@ -20,7 +20,7 @@ type letGo struct {
 // once the source is closed: the samples under way come first. They are sampled again when d is over, or after Resume; 0
 // is as long as is allowed. Asking again while they are let go sets another end.
 //
-// The error says what still holds them; nothing has changed then.
+// The error says what still holds them; they are sampled on then. ctx should have a deadline: the driver may hang.
 func (c *Collector) Release(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		d = c.o.MaxRelease
@@ -41,8 +41,20 @@ func (c *Collector) Release(ctx context.Context, d time.Duration) error {
 		return err
 	case <-c.stopped:
 		return errStopped
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-r.answer: // the keeper gives up by the same context, and says why
+		return err
+	case <-c.stopped:
+		return errStopped
+	case <-time.After(closeGrace):
+		return fmt.Errorf("let go of the GPUs: sampling has stopped, but the driver does not come back from being closed: %w", ctx.Err())
 	}
 }
+
+// closeGrace is how long the driver may take to be closed when nobody wants to wait any more.
+const closeGrace = time.Second
 
 var errStopped = errors.New("let go of the GPUs: the agent is ending")
 

@@ -85,6 +85,41 @@ func TestReleaseWithAHungBoard(t *testing.T) {
 	})
 }
 
+// Closing may hang, too. Whoever asked is told, and the frames go on.
+func TestReleaseWithAHungDriver(t *testing.T) {
+	run(t, 1, func(b *bench) {
+		b.wait(3500 * time.Millisecond)
+		hang := make(chan struct{})
+		b.source.set(func() { b.source.hangClose = hang })
+		ctx, cancel := context.WithTimeout(b.t.Context(), 10*time.Second)
+		defer cancel()
+		err := b.collector.Release(ctx, time.Minute)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "the driver does not come back from being closed")
+		b.wait(time.Second)
+		assert.Less(t, time.Since(b.store.Newest().Time), time.Second)
+		close(hang)
+		b.wait(time.Second)
+		assert.Equal(t, snapshot.StateReleased, b.store.Newest().Status.Source.State)
+	})
+}
+
+func TestReleaseGivesUpWithItsContext(t *testing.T) {
+	run(t, 1, func(b *bench) {
+		b.wait(3500 * time.Millisecond)
+		hang := make(chan struct{})
+		b.boards[0].set(func() { b.boards[0].hang = hang })
+		b.wait(time.Second)
+		ctx, cancel := context.WithTimeout(b.t.Context(), 100*time.Millisecond)
+		defer cancel()
+		assert.ErrorContains(t, b.collector.Release(ctx, time.Minute), "a call to the driver for GPU 0 does not come back")
+		b.boards[0].set(func() { b.boards[0].hang = nil })
+		close(hang)
+		b.wait(2 * time.Second)
+		assert.True(t, b.power(0).OK(), "sampling went on")
+	})
+}
+
 func TestReleaseWithoutADriver(t *testing.T) {
 	run(t, 1, func(b *bench) {
 		b.source.set(func() { b.source.open = fmt.Errorf("open: %w", device.ErrNoDriver) })
