@@ -2,6 +2,7 @@ package export
 
 import (
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestOthersMetricsAreJoined(t *testing.T) {
 		},
 	})
 	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	h.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	text := answer.Body.String()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	parsed, err := parser.TextToMetricFamilies(strings.NewReader(text))
@@ -52,7 +53,7 @@ func TestOthersMetricsAreJoined(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(text, "# TYPE gpu_power_watts "))
 
 	again := httptest.NewRecorder()
-	h.ServeHTTP(again, httptest.NewRequest("GET", "/metrics", nil))
+	h.ServeHTTP(again, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	assert.Contains(t, again.Body.String(), "warpwatch_agent_metrics_left_out_total 6\n")
 }
 
@@ -66,7 +67,7 @@ func TestABrokenGathererCostsItsOwnFigures(t *testing.T) {
 		Exporter: e, Own: own, Gatherers: []prometheus.Gatherer{broken}, Logger: slog.New(slog.DiscardHandler),
 	})
 	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	h.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	assert.Equal(t, 200, answer.Code)
 	assert.Contains(t, answer.Body.String(), "gpu_power_watts{")
 	assert.Contains(t, answer.Body.String(), "coolant_pressure 0")

@@ -146,6 +146,6 @@ func TestScrapesDoNotAllocate(t *testing.T) {
 	for range 20 {
 		scrape()
 	}
-	// Publishing a frame wakes readers up, which takes a channel.
-	assert.LessOrEqual(t, testing.AllocsPerRun(5, scrape), 1.0, "a new frame")
+	// Publishing a frame wakes readers up, which takes a channel; a longer text may take a longer buffer.
+	assert.LessOrEqual(t, testing.AllocsPerRun(5, scrape), 2.0, "a new frame")
 }

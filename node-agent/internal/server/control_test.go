@@ -141,12 +141,12 @@ func TestRequestsAtOnce(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		b.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil))
+		b.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	}()
 	<-arrived
 	for _, path := range []string{"/metrics", "/api/v1/inventory"} {
 		w := httptest.NewRecorder()
-		b.server.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		b.server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		assert.Equal(t, 503, w.Code)
 		assert.Equal(t, "1", w.Header().Get("Retry-After"))
 		assert.Contains(t, w.Body.String(), "answers 1 requests at once")
@@ -165,7 +165,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	a.waiting.Store(maxWaiting)
 	b := newBench(t, func(o *Options) { o.Access = a })
-	r := httptest.NewRequest("GET", "/metrics", nil)
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	r.SetBasicAuth("ali", "guess")
 	w := httptest.NewRecorder()
 	b.server.ServeHTTP(w, r)
