@@ -135,18 +135,6 @@ func (c *Collector) devices() []gpu.Device {
 	return all
 }
 
-// layout makes a new schema for the devices and groups there are, and room for their values.
-func (c *Collector) layout() {
-	c.schema = snapshot.NewSchema(c.node, c.driver, c.devices(), c.schedule.Groups, c.o.Rows)
-	values := make([]device.Values, 0, len(c.schema.Devices))
-	for i, e := range c.entries {
-		e.position, e.offset = i, len(values)
-		values = append(values, e.values...)
-		e.values = values[e.offset:len(values):len(values)]
-	}
-	c.values, c.dirty = values, true
-}
-
 // replanned changes to another schedule.
 func (c *Collector) replanned(s Schedule) {
 	before := c.schedule

@@ -19,6 +19,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
 // Options of a Collector.
@@ -81,6 +82,8 @@ type Collector struct {
 	entries   []*entry        // by index
 	values    []device.Values // of all entries, in the order of the schema's devices
 	schema    *snapshot.Schema
+	columns   [][device.NumGroups][]columns // of each device
+	readings  []gpu.Reading                 // for the schema's columns, as far as they did not change since the last frame
 	driver    string
 	versions  device.Versions
 	condition snapshot.Condition
@@ -255,7 +258,7 @@ func (c *Collector) start(e *entry, at time.Time) bool {
 		return false
 	}
 	e.busySince = time.Now()
-	e.planned(&c.schedule, due, at)
+	e.planned(&c.schedule, due&^c.each, at)
 	e.worker.jobs <- job{ // has room: the worker is free
 		at: at, groups: due, limit: c.hungAfter(), names: c.schedule.Names,
 		list: c.schedule.List && c.o.Processes != nil && due.Has(device.GroupProcesses),
@@ -334,6 +337,7 @@ func (c *Collector) publish(at time.Time) {
 			}
 		}
 		e.extents = e.extents[:0]
+		c.flatten(e)
 		c.steady(e, now)
 	}
 	for _, o := range c.twins.expired(now) {
@@ -343,7 +347,7 @@ func (c *Collector) publish(at time.Time) {
 		c.rebuildStatus()
 	}
 	c.o.Store.Append(&snapshot.Frame{
-		Time: at, Schema: c.schema, Readings: c.schema.Flatten(c.values), Extents: extents, Sampled: c.sampled, Status: c.status,
+		Time: at, Schema: c.schema, Readings: slices.Clone(c.readings), Extents: extents, Sampled: c.sampled, Status: c.status,
 	})
 	c.sampledShared = true
 	c.publishProcesses(at)

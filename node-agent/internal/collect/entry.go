@@ -23,6 +23,7 @@ type entry struct {
 	position int // among the boards
 	offset   int // of its devices among all
 	values   []device.Values
+	changed  device.Groups                   // since the last frame
 	extents  []device.Extent                 // since the last frame
 	last     [device.NumGroups]time.Time     // when a group was measured, zero when nothing of it holds
 	next     [device.NumGroups]int64         // when a group is due, Unix nanoseconds; 0 is at once
@@ -55,6 +56,7 @@ func (e *entry) fill(why gpu.State) {
 	}
 	clear(e.last[:])
 	clear(e.next[:])
+	e.changed = device.AllGroups
 	e.extents, e.tellsXID = e.extents[:0], false
 }
 
@@ -69,7 +71,7 @@ func (e *entry) due(s *Schedule, each device.Groups, at time.Time) device.Groups
 	return due
 }
 
-// planned notes that groups are asked for now.
+// planned notes that groups are asked for now, of those that are not on every tick.
 func (e *entry) planned(s *Schedule, groups device.Groups, at time.Time) {
 	for g := range device.NumGroups {
 		if groups.Has(g) {
@@ -80,6 +82,7 @@ func (e *entry) planned(s *Schedule, groups device.Groups, at time.Time) {
 
 // take keeps what was measured.
 func (e *entry) take(r result, spans *[device.NumGroups][]span) {
+	e.changed |= r.groups
 	for g := range device.NumGroups {
 		if !r.groups.Has(g) {
 			continue
@@ -115,12 +118,16 @@ func (e *entry) settle(s *Schedule, spans *[device.NumGroups][]span, at time.Tim
 		}
 	}
 	last := &e.values[0][device.XIDLast]
+	before := *last
 	switch {
 	case e.tellsXID:
 	case heard || e.lastXID != 0:
 		*last = gpu.Read(float64(e.lastXID))
 	case last.OK() || last.State == gpu.NoData:
 		*last = gpu.Absent(gpu.NotSupported)
+	}
+	if *last != before {
+		e.changed |= device.GroupsOf(device.GroupHealth)
 	}
 }
 
@@ -134,6 +141,7 @@ func (e *entry) drop(g device.Group, spans *[device.NumGroups][]span) {
 		}
 	}
 	e.last[g] = time.Time{}
+	e.changed |= device.GroupsOf(g)
 	e.tellsXID = e.tellsXID && g != device.GroupHealth
 }
 

@@ -87,13 +87,19 @@ func NewSchema(node Node, driver string, devices []gpu.Device, groups device.Gro
 // stream and the simulated past then agree to the last bit: to Prometheus a counter that reads a billionth less was reset.
 func (s *Schema) Flatten(values []device.Values) []gpu.Reading {
 	readings := make([]gpu.Reading, len(s.Columns))
-	for i, c := range s.Columns {
-		readings[i] = c.rounded(values[c.Device][c.Metric])
-	}
+	s.FlattenColumns(values, 0, len(s.Columns), readings)
 	return readings
 }
 
-func (c Column) rounded(r gpu.Reading) gpu.Reading {
+// FlattenColumns does the same for the columns from one number up to another, which it leaves out. into has all columns.
+func (s *Schema) FlattenColumns(values []device.Values, from, to int, into []gpu.Reading) {
+	for i := from; i < to; i++ {
+		c := &s.Columns[i]
+		into[i] = c.rounded(values[c.Device][c.Metric])
+	}
+}
+
+func (c *Column) rounded(r gpu.Reading) gpu.Reading {
 	if !r.OK() {
 		return r
 	}
