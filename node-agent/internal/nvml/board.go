@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -33,6 +35,10 @@ type board struct {
 	buffers     buffers
 	processes   listing
 	unsupported unsupported
+
+	// busy is held while a sample is taken; retired says that the board is not listed any more.
+	busy    sync.Mutex
+	retired atomic.Bool
 
 	// Of the sample that is being taken.
 	answered, unknown int
@@ -100,6 +106,8 @@ func (b *board) Sample(ctx context.Context, _ time.Time, groups device.Groups, i
 	if len(into.Values) != len(b.devices) {
 		return fmt.Errorf("sample %s: %d values for %d devices", b.name, len(into.Values), len(b.devices))
 	}
+	b.busy.Lock()
+	defer b.idle()
 	b.start()
 	into.Extents = into.Extents[:0]
 	for i := range into.Values {
@@ -132,6 +140,27 @@ func (b *board) end(ctx context.Context) error {
 		return failure(act, nvml.ERROR_UNKNOWN)
 	}
 	return nil
+}
+
+// idle ends a sample. One of a board that was retired meanwhile leaves nothing behind.
+func (b *board) idle() {
+	b.busy.Unlock()
+	if b.retired.Load() {
+		b.tidy()
+	}
+}
+
+// retire gives back what the board holds, now or when the sample ends that is being taken.
+func (b *board) retire() {
+	b.retired.Store(true)
+	b.tidy()
+}
+
+func (b *board) tidy() {
+	if b.busy.TryLock() {
+		defer b.busy.Unlock()
+		b.release()
+	}
 }
 
 // release gives back what the board holds. No sample may be running.

@@ -26,7 +26,6 @@ type library struct {
 
 	mu      sync.Mutex
 	present map[call]bool
-	retired []*board
 }
 
 func newLibrary(api nvml.Interface, o Options) *library {
@@ -90,22 +89,6 @@ func (l *library) absent(v *device.Values, groups device.Groups) {
 			v[m] = gpu.Absent(gpu.NotSupported)
 		}
 	}
-}
-
-// retire keeps a board that is no longer listed, until its buffers can be given back.
-func (l *library) retire(b *board) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.retired = append(l.retired, b)
-}
-
-// drain is the boards that were retired since it was last called.
-func (l *library) drain() []*board {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	boards := l.retired
-	l.retired = nil
-	return boards
 }
 
 // forget drops what was found out about the library, which may be another one when it is opened again.

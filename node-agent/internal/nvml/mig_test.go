@@ -81,6 +81,22 @@ func TestDestroyedInstance(t *testing.T) {
 	assert.True(t, v[3][device.MemoryUsed].OK())
 }
 
+// A board that is not listed any more gives its buffers back at once, or when the sample ends that is being taken.
+func TestRetiredBoardsHoldNothing(t *testing.T) {
+	m := machine(t, "h200")
+	_, boards := opened(t, m)
+	b := boards[0].(*board)
+	take(t, m, b)
+	require.NotEmpty(t, b.profiler.spare)
+	b.busy.Lock()
+	b.retire()
+	assert.NotEmpty(t, b.profiler.spare, "in use")
+	b.idle()
+	assert.Empty(t, b.profiler.spare)
+	assert.True(t, take(t, m, b)[0][device.Power].OK(), "it may still be asked")
+	assert.Empty(t, b.profiler.spare)
+}
+
 func TestProfileNames(t *testing.T) {
 	const h200 = 150754820096
 	for want, a := range map[string]nvml.DeviceAttributes{

@@ -16,17 +16,24 @@ import (
 
 const (
 	noInstance   = ^uint32(0) // of a process that uses the whole board
-	maxProcesses = 4096       // more are not told apart
+	maxProcesses = 1 << 16    // more are not listed
 	// listingLasts is how long one listing serves both a sample and the list of processes that is asked for beside it.
-	listingLasts = 100 * time.Millisecond
+	listingLasts = 500 * time.Millisecond
 )
 
 // listing is the processes that a board last told.
 type listing struct {
 	at     time.Time
 	found  []device.Process
+	places map[processKey]int // in found
 	err    error
 	newest uint64 // time stamp of the newest measurement of a process's share, in µs
+}
+
+// processKey is what makes two rows the same process.
+type processKey struct {
+	pid                          int
+	gpuInstance, computeInstance string
 }
 
 // Processes implements device.Board.
@@ -69,7 +76,7 @@ func (b *board) list() ([]device.Process, error) {
 	if since := now.Sub(l.at); !l.at.IsZero() && since >= 0 && since < listingLasts {
 		return l.found, l.err
 	}
-	l.at, l.found = now, l.found[:0]
+	l.at, l.found, l.places = now, l.found[:0], map[processKey]int{}
 	if b.split() {
 		l.err = b.listInstances()
 	} else {
@@ -192,14 +199,14 @@ func (b *board) addProcess(info nvml.ProcessInfo, kind device.ProcessKind, gpuIn
 			p.ComputeInstance = strconv.FormatUint(uint64(info.ComputeInstanceId), 10)
 		}
 	}
-	for i, known := range b.processes.found {
-		if known.PID == p.PID && known.GPUInstance == p.GPUInstance && known.ComputeInstance == p.ComputeInstance {
-			if !known.Memory.OK() {
-				b.processes.found[i].Memory = p.Memory
-			}
-			return
+	key := processKey{p.PID, p.GPUInstance, p.ComputeInstance}
+	if i, known := b.processes.places[key]; known {
+		if !b.processes.found[i].Memory.OK() {
+			b.processes.found[i].Memory = p.Memory
 		}
+		return
 	}
+	b.processes.places[key] = len(b.processes.found)
 	p.SM, p.MemoryActivity = gpu.Absent(gpu.NotSupported), gpu.Absent(gpu.NotSupported)
 	p.Encoder, p.Decoder = gpu.Absent(gpu.NotSupported), gpu.Absent(gpu.NotSupported)
 	b.processes.found = append(b.processes.found, p)

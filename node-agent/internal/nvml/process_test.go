@@ -100,6 +100,7 @@ func TestAProcessIsListedOnce(t *testing.T) {
 	m := machine(t, "h200")
 	_, boards := opened(t, m)
 	b := boards[0].(*board)
+	b.processes.places = map[processKey]int{}
 	b.addProcess(nvml.ProcessInfo{Pid: 5, UsedGpuMemory: math.MaxUint64, GpuInstanceId: 0}, device.Compute, nil)
 	b.addProcess(nvml.ProcessInfo{Pid: 5, UsedGpuMemory: 100}, device.Graphics, nil)
 	b.addProcess(nvml.ProcessInfo{Pid: 0}, device.Compute, nil)

@@ -36,10 +36,7 @@ func (b *board) readShares(now time.Time) {
 	if state == gpu.OK {
 		state = gpu.NoData // for processes without a measurement
 	}
-	for i := range l.found {
-		setShares(&l.found[i], nvml.ProcessUtilizationSample{}, state)
-	}
-	newest := make(map[int]uint64, len(l.found))
+	newest := make(map[int]nvml.ProcessUtilizationSample, len(l.found))
 	latest := uint64(now.Add(time.Minute).UnixMicro())
 	for _, s := range samples {
 		garbage := s.Pid == 0 || max(s.SmUtil, s.MemUtil, s.EncUtil, s.DecUtil) > 100 || s.TimeStamp > latest
@@ -47,14 +44,16 @@ func (b *board) readShares(now time.Time) {
 			continue
 		}
 		l.newest = max(l.newest, s.TimeStamp)
-		if s.TimeStamp < newest[int(s.Pid)] {
-			continue
+		if s.TimeStamp >= newest[int(s.Pid)].TimeStamp {
+			newest[int(s.Pid)] = s
 		}
-		newest[int(s.Pid)] = s.TimeStamp
-		for i := range l.found {
-			if l.found[i].PID == int(s.Pid) {
-				setShares(&l.found[i], s, gpu.OK)
-			}
+	}
+	for i := range l.found {
+		p := &l.found[i]
+		if s, fresh := newest[p.PID]; fresh {
+			setShares(p, s, gpu.OK)
+		} else {
+			setShares(p, s, state)
 		}
 	}
 }

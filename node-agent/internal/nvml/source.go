@@ -2,7 +2,7 @@
 //
 // The library is opened at run time, and its functions are bound when first called: a function that the installed driver
 // lacks would end the process there ("symbol lookup error"). Every call is therefore looked up before its first use, see
-// calls.go. The binary must be linked with lazy binding, which is the default of most toolchains and must be asked for
+// symbols.go. The binary must be linked with lazy binding, which is the default of most toolchains and must be asked for
 // where it is not: go build -ldflags '-extldflags=-Wl,-z,lazy'. (The flag cannot stand in a cgo directive; Go does not
 // accept it there.)
 //
@@ -97,7 +97,7 @@ func (s *Source) Open(context.Context) error {
 
 // Close implements device.Source.
 func (s *Source) Close() error {
-	for _, b := range append(s.lib.drain(), s.boards...) {
+	for _, b := range s.boards {
 		b.release()
 	}
 	s.boards = nil
@@ -133,10 +133,9 @@ func (s *Source) Inventory(ctx context.Context) (device.Inventory, error) {
 		boards = append(boards, b)
 		found.Boards = append(found.Boards, b)
 	}
-	// Samples of a board that is gone may still be running, so its GPM buffers are left to Close.
 	for _, old := range s.boards {
 		if !slices.Contains(boards, old) {
-			s.lib.retire(old)
+			old.retire()
 		}
 	}
 	if !slices.Equal(s.boards, boards) {
