@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -207,4 +208,50 @@ func TestOlderCallsStandInForFields(t *testing.T) {
 		device.RowRemapFailure: 0, device.PCIeReplayErrors: 7, device.ECCCorrected: 2, device.ECCCorrectedLifetime: 5, device.Energy: 12.345,
 		device.NVLinkLinks: 18, device.NVLinkLinksActive: 18, device.LinkState.At(0): 1, device.ECCCorrectedAt.At(2): 0,
 	})
+}
+
+// rarities are what some board somewhere has, and none of the machines.
+func rarities(s *nvmltest.Spec) {
+	for i := range s.GPUs {
+		g := &s.GPUs[i]
+		g.Fields[nvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_TOTAL] = nvmltest.Value{Base: 1}
+		g.Answers["GetUnrepairableMemoryFlag_v1"] = nvmltest.Answer{Value: nvmltest.Value{Base: 0}}
+		g.Answers["GetTemperatureThreshold"] = nvmltest.Answer{Parts: map[string]nvmltest.Value{
+			"shutdown": {Base: 96}, "slowdown": {Base: 93}, "memory_max": {Base: 95}, "gpu_max": {Base: 85},
+		}}
+		counts := map[string]nvmltest.Value{}
+		for _, kind := range []string{"corrected volatile", "corrected aggregate", "uncorrected volatile", "uncorrected aggregate"} {
+			counts[kind+" 5"], counts[kind+" 6"] = nvmltest.Value{Base: 1}, nvmltest.Value{Base: 1}
+		}
+		g.Answers["GetMemoryErrorCounter"] = nvmltest.Answer{Parts: counts}
+	}
+}
+
+// What no machine measures would be a metric for nobody.
+func TestEveryMetricIsMeasuredSomewhere(t *testing.T) {
+	names, err := nvmltest.Machines()
+	require.NoError(t, err)
+	measured := map[device.Metric]bool{
+		device.XIDLast:      true, // from events
+		device.FabricHealth: true, // by calls that only the real library has
+	}
+	for _, name := range names {
+		if slices.Contains(failing, name) {
+			continue
+		}
+		m := machine(t, name, rarities)
+		_, boards := opened(t, m)
+		for _, b := range boards {
+			take(t, m, b)
+			for _, v := range take(t, m, b) {
+				for metric := range device.NumMetrics {
+					measured[metric] = measured[metric] || v[metric].OK()
+				}
+			}
+		}
+	}
+	for metric := range device.NumMetrics {
+		label, value := metric.Label()
+		assert.True(t, measured[metric], "%s %s %s", metric, label, value)
+	}
 }
