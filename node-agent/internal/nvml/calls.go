@@ -1,6 +1,8 @@
 package nvml
 
 import (
+	"math"
+
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -66,7 +68,15 @@ func number[T uint32 | uint64](b *board, c call, s slot, unit float64, f func() 
 	case value == ^T(0):
 		return gpu.Absent(gpu.NoData)
 	}
-	return gpu.Read(float64(value) * unit)
+	return gpu.Read(scaled(float64(value), unit))
+}
+
+// scaled is a value in a metric's unit. Dividing by a whole number keeps 41 % from becoming 0.41000000000000003.
+func scaled(value, unit float64) float64 {
+	if unit < 1 {
+		return value / math.Round(1/unit)
+	}
+	return value * unit
 }
 
 // enum reads one of NVML's enumerations, or a number that go-nvml gives as an int.

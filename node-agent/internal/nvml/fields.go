@@ -137,9 +137,9 @@ func (f *fieldSet) take(answers []nvml.FieldValue, now time.Time, v *device.Valu
 		case s.how&signed == 0 && value < 0:
 			v[s.metric] = gpu.Absent(gpu.NoData)
 		case s.how&perSecond != 0:
-			v[s.metric] = f.rate(s, value*s.unit, now)
+			v[s.metric] = f.rate(s, scaled(value, s.unit), now)
 		default:
-			v.Set(s.metric, value*s.unit)
+			v.Set(s.metric, scaled(value, s.unit))
 		}
 	}
 }

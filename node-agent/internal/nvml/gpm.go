@@ -207,7 +207,7 @@ func (p *profiler) compare(groups device.Groups, base *moment) nvml.Return {
 		case ret != nvml.SUCCESS:
 			p.last[i] = gpu.Absent(stateOf(ret))
 		case !math.IsNaN(answer.Value) && !math.IsInf(answer.Value, 0) && answer.Value >= 0:
-			p.last[i] = gpu.Read(answer.Value * gpmMetrics[i].unit)
+			p.last[i] = gpu.Read(scaled(answer.Value, gpmMetrics[i].unit))
 		}
 	}
 	return nvml.SUCCESS

@@ -70,7 +70,7 @@ func (b *board) readPower(_ context.Context, groups device.Groups, into *device.
 		})
 		v[device.PowerLimitMax] = gpu.Absent(v[device.PowerLimitMin].State)
 		if v[device.PowerLimitMin].OK() {
-			v.Set(device.PowerLimitMax, float64(highest)*milli)
+			v.Set(device.PowerLimitMax, scaled(float64(highest), milli))
 		}
 	}
 }
@@ -157,6 +157,9 @@ func (b *board) readClocks(_ context.Context, groups device.Groups, into *device
 		v[device.GraphicsClockMax] = clock(callMaxClock, slotMaxClock, nvml.CLOCK_GRAPHICS, b.handle.GetMaxClockInfo)
 		v[device.VideoClockMax] = clock(callMaxClock, slotMaxClock, nvml.CLOCK_VIDEO, b.handle.GetMaxClockInfo)
 		v[device.SMClockApplication] = clock(callApplicationClock, slotAppClock, nvml.CLOCK_SM, b.handle.GetApplicationsClock)
+		if v[device.SMClockApplication].State == gpu.NotSupported { // set for both in one, and some boards name it so
+			v[device.SMClockApplication] = clock(callApplicationClock, slotAppClock, nvml.CLOCK_GRAPHICS, b.handle.GetApplicationsClock)
+		}
 		v[device.MemoryClockApplication] = clock(callApplicationClock, slotAppClock, nvml.CLOCK_MEM, b.handle.GetApplicationsClock)
 		v[device.ClockEventReasonsSupported] = mask(callReasonsSupported, callThrottleReasonsSupported,
 			b.handle.GetSupportedClocksEventReasons, b.handle.GetSupportedClocksThrottleReasons)

@@ -76,9 +76,10 @@ func (f *buffers) extent(i int, kind nvml.ValueType, samples []nvml.Sample) devi
 			continue
 		}
 		f.seen[i] = max(f.seen[i], m.TimeStamp)
-		e.Min, e.Max = min(e.Min, value*s.unit), max(e.Max, value*s.unit)
+		value = scaled(value, s.unit)
+		e.Min, e.Max = min(e.Min, value), max(e.Max, value)
 		e.Count++
-		sum += value * s.unit
+		sum += value
 	}
 	if e.Count > 0 {
 		e.Mean = min(max(sum/float64(e.Count), e.Min), e.Max)
