@@ -219,7 +219,7 @@ func TestXIDsWithoutEvents(t *testing.T) {
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{noEvents: true, boards: []device.Board{newBoard(0)}}
-		b := &bench{t: t, source: source, store: snapshot.NewStore(10, 1<<20)}
+		b := &bench{t: t, source: source, store: snapshot.NewStore(10, 1<<20), begin: make(chan struct{})}
 		collector := New(Options{
 			Source: source, Store: b.store, Rows: rows, Metrics: NewMetrics(prometheus.NewRegistry()),
 			Node: snapshot.Node{Period: time.Second}, Logger: slog.New(slog.DiscardHandler),

@@ -157,6 +157,8 @@ type bench struct {
 	store  *snapshot.Store
 	last   func() // called after the collector ended
 
+	once      sync.Once
+	begin     chan struct{}
 	collector *Collector
 	registry  *prometheus.Registry
 	events    *snapshot.EventLog
@@ -176,7 +178,7 @@ func runWith(t *testing.T, boards int, change func(*Options), body func(*bench))
 	rows, err := snapshot.LoadRows(c)
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{t: t, source: &fakeSource{events: make(chan device.Event)}, store: snapshot.NewStore(600, 1<<20), last: func() {}}
+		b := &bench{t: t, source: &fakeSource{events: make(chan device.Event)}, store: snapshot.NewStore(600, 1<<20), last: func() {}, begin: make(chan struct{})}
 		b.registry, b.events, b.processes = prometheus.NewRegistry(), snapshot.NewEventLog(100), new(snapshot.Latest[snapshot.ProcessList])
 		for i := range boards {
 			board := newBoard(i)
@@ -193,11 +195,11 @@ func runWith(t *testing.T, boards int, change func(*Options), body func(*bench))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			// Not before body waits for the first time, so that what it sets up beforehand is there from the start.
-			time.Sleep(time.Nanosecond)
+			<-b.begin // not before body waits, so that what it sets up beforehand is there from the start
 			done <- b.collector.Run(ctx)
 		}()
 		body(b)
+		b.start()
 		cancel()
 		require.NoError(t, <-done)
 		b.last()
@@ -205,9 +207,12 @@ func runWith(t *testing.T, boards int, change func(*Options), body func(*bench))
 }
 
 func (b *bench) wait(d time.Duration) {
+	b.start()
 	time.Sleep(d)
 	synctest.Wait()
 }
+
+func (b *bench) start() { b.once.Do(func() { close(b.begin) }) }
 
 // power is the newest reading of a board.
 func (b *bench) power(board int) gpu.Reading { return b.reading(board, device.Power) }
@@ -241,4 +246,11 @@ func (b *bench) happened() []string {
 		texts = append(texts, text)
 	}
 	return texts
+}
+
+// opened is how often the source was opened.
+func (b *bench) opened() int {
+	b.source.mu.Lock()
+	defer b.source.mu.Unlock()
+	return b.source.opens
 }

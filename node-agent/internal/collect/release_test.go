@@ -46,6 +46,17 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+// A board that is never idle is let go all the same: nothing new is started.
+func TestReleaseOfABusyBoard(t *testing.T) {
+	run(t, 1, func(b *bench) {
+		b.boards[0].slow = 999 * time.Millisecond
+		b.wait(4105 * time.Millisecond)
+		require.NoError(t, b.collector.Release(b.t.Context(), time.Minute))
+		b.wait(time.Second)
+		assert.Equal(t, snapshot.StateReleased, b.board(0).Condition.State)
+	})
+}
+
 func TestResume(t *testing.T) {
 	run(t, 1, func(b *bench) {
 		b.collector.Resume() // nothing to resume
@@ -125,10 +136,10 @@ func TestReleaseWithoutADriver(t *testing.T) {
 		b.source.set(func() { b.source.open = fmt.Errorf("open: %w", device.ErrNoDriver) })
 		b.wait(5 * time.Second)
 		require.NoError(t, b.collector.Release(b.t.Context(), time.Minute))
-		opens := b.source.opens
+		opens := b.opened()
 		b.source.set(func() { b.source.open = nil })
 		b.wait(40 * time.Second)
-		assert.Equal(t, opens, b.source.opens)
+		assert.Equal(t, opens, b.opened())
 		b.wait(30 * time.Second)
 		assert.True(t, b.power(0).OK())
 	})

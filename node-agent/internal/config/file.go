@@ -208,10 +208,10 @@ func plain(err error) error {
 }
 
 var (
-	unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	unknownKey = regexp.MustCompile(`(?s)field (.*) not found in type \S+`)
 	twice      = regexp.MustCompile(`mapping key (".*") already defined at line (\d+)`)
-	mistyped   = regexp.MustCompile("^(line \\d+): cannot unmarshal (.*) into (.*)$")
-	tagged     = regexp.MustCompile("^!!\\w+ `(.*)`$")
+	mistyped   = regexp.MustCompile("(?s)^(line \\d+): cannot unmarshal (.*) into (.*)$")
+	tagged     = regexp.MustCompile("(?s)^!+\\w* ?`(.*)`$")
 )
 
 func value(text string) string {
