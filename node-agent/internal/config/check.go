@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,16 +16,18 @@ import (
 
 // Limits of what may be asked for.
 const (
-	minInterval  = 100 * time.Millisecond
-	maxInterval  = time.Minute
-	maxSlow      = 24 * time.Hour
-	maxRing      = time.Hour
-	maxFrames    = 18000
-	maxWindow    = 10 * time.Minute
-	maxKeep      = 100_000
-	maxTargets   = 64
-	minPoll      = time.Second
-	maxTextBytes = 64 << 20
+	minInterval = 100 * time.Millisecond
+	maxInterval = time.Minute
+	maxSlow     = 24 * time.Hour
+	maxRing     = time.Hour
+	maxFrames   = 18000
+	maxWindow   = 10 * time.Minute
+	maxKeep     = 100_000
+	maxTargets  = 64
+	// maxProcessSeries is of one GPU.
+	maxProcessSeries = 1000
+	minPoll          = time.Second
+	maxTextBytes     = 64 << 20
 )
 
 // check says what of a file must be changed, all at once.
@@ -49,18 +50,17 @@ func (f *File) check() error {
 		p.add("ring: %s are %d samples every %s; at most %d are kept, so at most %s", f.Ring, f.Ring/fast, fast, maxFrames, maxFrames*fast)
 	}
 	f.Web.check(&p)
+	if f.Processes.MaxSeries < 0 || f.Processes.MaxSeries > maxProcessSeries {
+		p.add("processes.max_series: %d must be 0, for none, to %d", f.Processes.MaxSeries, maxProcessSeries)
+	}
 	f.Events.check(&p)
 	f.Owners.check(&p)
 	f.Workload.check(&p)
 	if err := logrule.Validate(f.LogRules); err != nil {
 		p.list = append(p.list, err)
 	}
-	f.Redfish.check(&p)
-	if err := f.OTLPExport.Validate(); err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			p.add("otlp_export: %s", strings.TrimPrefix(line, "otlp: "))
-		}
-	}
+	f.checkRedfish(&p)
+	p.theirs(f.OTLPExport.Validate(), "otlp", "otlp_export")
 	return errors.Join(p.list...)
 }
 
@@ -182,31 +182,35 @@ func (w *Workload) check(p *problems) {
 	p.poll("workload.otlp.lifetime", w.OTLP.Lifetime)
 }
 
-func (r *Redfish) check(p *problems) {
-	p.poll("redfish.interval", r.Interval)
-	if r.Timeout < minPoll || r.Timeout > r.Interval {
-		p.add("redfish.timeout: %s must be %s to redfish.interval, which is %s", r.Timeout, minPoll, r.Interval)
+func (f *File) checkRedfish(p *problems) {
+	if len(f.Redfish) > maxTargets {
+		p.add("redfish: there are %d endpoints, at most %d are read", len(f.Redfish), maxTargets)
 	}
-	if len(r.Targets) > maxTargets {
-		p.add("redfish.targets: there are %d, at most %d are read", len(r.Targets), maxTargets)
+	hosts := map[string]int{}
+	for i, c := range f.Redfish {
+		key := fmt.Sprintf("redfish[%d]", i)
+		if !c.Enabled() {
+			p.add("%s: endpoint must be given", key)
+			continue
+		}
+		p.theirs(c.Validate(), "redfish", key)
+		if u, err := url.Parse(c.Endpoint); err == nil {
+			if other, twice := hosts[u.Host]; twice {
+				p.add("%s: endpoint is the one of redfish[%d]", key, other)
+			} else {
+				hosts[u.Host] = i
+			}
+		}
 	}
-	names := map[string]bool{}
-	for i, t := range r.Targets {
-		key := fmt.Sprintf("redfish.targets[%d]", i)
-		u, err := url.Parse(t.URL)
-		switch {
-		case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "":
-			p.add("%s.url: must be like https://bmc-1", key)
-		case u.User != nil:
-			p.add("%s.url: must not hold a user or password: put them into credentials_file", key)
-		}
-		if name := cmp.Or(t.Name, t.URL); names[name] {
-			p.add("%s.name: %q is used twice", key, t.Name)
-		} else {
-			names[name] = true
-		}
-		p.path(key+".credentials_file", t.CredentialsFile)
-		p.path(key+".ca_file", t.CAFile)
+}
+
+// theirs takes what a part says of its section, which it calls by a name of its own.
+func (p *problems) theirs(err error, name, key string) {
+	if err == nil {
+		return
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		p.add("%s: %s", key, strings.TrimPrefix(line, name+": "))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/logrule"
 	"github.com/warpwatch/warpwatch/node-agent/internal/otlpexport"
+	"github.com/warpwatch/warpwatch/node-agent/internal/redfish"
 )
 
 // File is the agent's configuration file. What it does not say is as Defaults has it.
@@ -35,7 +36,7 @@ type File struct {
 	Owners     Owners            `yaml:"owners"`
 	Workload   Workload          `yaml:"workload"`
 	LogRules   []logrule.Rule    `yaml:"log_rules"`
-	Redfish    Redfish           `yaml:"redfish"`
+	Redfish    []redfish.Config  `yaml:"redfish"`
 	OTLPExport otlpexport.Config `yaml:"otlp_export"`
 }
 
@@ -53,12 +54,15 @@ type Web struct {
 	BearerTokenFile  string   `yaml:"bearer_token_file"`
 	AdvertiseAddress string   `yaml:"advertise_address"`
 	MaxSubscribers   int      `yaml:"max_subscribers"`
+	SampleTimestamps bool     `yaml:"sample_timestamps"`
 }
 
 // Processes are those that use the GPUs.
 type Processes struct {
 	Enabled bool `yaml:"enabled"`
 	Names   bool `yaml:"names"`
+	// MaxSeries is how many processes of a GPU have series on /metrics.
+	MaxSeries int `yaml:"max_series"`
 }
 
 // Events are where they come from besides the driver, and how many are kept.
@@ -113,28 +117,12 @@ type OTLPReceiver struct {
 	Lifetime time.Duration `yaml:"lifetime"`
 }
 
-// Redfish reads the cooling from management controllers.
-type Redfish struct {
-	Interval time.Duration   `yaml:"interval"`
-	Timeout  time.Duration   `yaml:"timeout"`
-	Targets  []RedfishTarget `yaml:"targets"` // none switches it off
-}
-
-// RedfishTarget is one management controller.
-type RedfishTarget struct {
-	Name               string `yaml:"name"`
-	URL                string `yaml:"url"`
-	CredentialsFile    string `yaml:"credentials_file"` // a line "user:password"
-	CAFile             string `yaml:"ca_file"`
-	InsecureSkipVerify bool   `yaml:"insecure_skip_verify"`
-}
-
 // Defaults is what an empty file means. The classes' defaults depend on the fast one.
 func Defaults() File {
 	return File{
 		Source: SourceNVML, Profile: device.Standard, Window: 30 * time.Second, Ring: 5 * time.Minute,
 		Web:       Web{ListenAddresses: []string{"127.0.0.1:9847"}, MaxSubscribers: 32},
-		Processes: Processes{Enabled: true, Names: true},
+		Processes: Processes{Enabled: true, Names: true, MaxSeries: 16},
 		Events:    Events{KernelLog: "/dev/kmsg", KernelHistory: 24 * time.Hour, Keep: 1000},
 		Owners: Owners{
 			Enabled: true, Interval: 10 * time.Second,
@@ -147,7 +135,6 @@ func Defaults() File {
 			Textfile: Textfile{Interval: 15 * time.Second, MaxBytes: 1 << 20, MaxFiles: 256},
 			OTLP:     OTLPReceiver{Lifetime: 5 * time.Minute},
 		},
-		Redfish: Redfish{Interval: time.Minute, Timeout: 10 * time.Second},
 	}
 }
 

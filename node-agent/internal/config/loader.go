@@ -81,7 +81,9 @@ func (s *Serve) keep(was *Serve) {
 	s.Advertise, s.MaxSubscribers = was.Advertise, was.MaxSubscribers
 	s.Simulate, s.flags = was.Simulate, was.flags
 	f, old := &s.Settings, &was.Settings
+	timestamps := f.Web.SampleTimestamps
 	f.Source, f.NodeName, f.Cluster, f.Ring, f.Web = old.Source, old.NodeName, old.Cluster, old.Ring, old.Web
+	f.Web.SampleTimestamps = timestamps
 	f.Events, f.Workload.OTLP = old.Events, old.Workload.OTLP
 }
 

@@ -36,7 +36,7 @@ warpwatch_agent_config_last_reload_successful `+want+"\n"), "warpwatch_agent_con
 	}
 	successful("1")
 
-	require.NoError(t, os.WriteFile(path, []byte("profile: deep\nclasses: {fast: 10s}\nweb: {listen_addresses: [\":2\"]}\nnode_name: other\nwindow: 1m\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("profile: deep\nclasses: {fast: 10s}\nweb: {listen_addresses: [\":2\"], sample_timestamps: true}\nnode_name: other\nwindow: 1m\n"), 0o600))
 	pending, err := l.Reload()
 	require.NoError(t, err)
 	assert.Equal(t, []string{"web.listen_addresses"}, pending, "NODE_NAME wins over node_name")
@@ -46,6 +46,7 @@ warpwatch_agent_config_last_reload_successful `+want+"\n"), "warpwatch_agent_con
 	assert.Equal(t, []string{":1"}, applied[0].Listen, "that needs a restart")
 	assert.Equal(t, []string{":1"}, applied[0].Settings.Web.ListenAddresses)
 	assert.Equal(t, time.Minute, l.Running().Settings.Window)
+	assert.True(t, l.Running().Settings.Web.SampleTimestamps)
 	successful("1")
 
 	require.NoError(t, os.WriteFile(path, []byte("profile: depe\n"), 0o600))

@@ -40,7 +40,10 @@ func Keys() []Key {
 
 // restartKeys are those that cannot change while the agent runs, with all below them.
 func restartKeys() []string {
-	return []string{"source", "node_name", "cluster", "ring", "web", "events", "workload.otlp"}
+	return []string{
+		"source", "node_name", "cluster", "ring", "web.listen_addresses", "web.config_file", "web.bearer_token_file",
+		"web.advertise_address", "web.max_subscribers", "events", "workload.otlp",
+	}
 }
 
 // walk visits the keys of a value that have no keys below them.
@@ -128,8 +131,12 @@ func helpTexts() map[string]string {
 		"web.advertise_address": "host:port at which the live stream is reached, where it is not the address that is scraped.",
 		"web.max_subscribers":   "How many readers of the live stream are served at once.",
 
+		"web.sample_timestamps": "Whether `/metrics` says of each reading when it was taken. Prometheus then does not mark what ends as stale at once.",
+
 		"processes.enabled": "Whether the processes on the GPUs are listed, at the interval of the group `processes`.",
 		"processes.names":   "Whether they are listed with name, user and owner. The agent must share the host's process ids for that.",
+
+		"processes.max_series": "Of how many processes of a GPU `/metrics` has series, at most 1000; 0 for none.",
 
 		"events.kernel_log":     "Where the kernel's messages are read: `/dev/kmsg`, or a file of syslog. `\"\"` reads none.",
 		"events.kernel_history": "How far back the kernel log is read at the start. What is found there is shown, and counts for nothing.",
@@ -168,13 +175,15 @@ func helpTexts() map[string]string {
 		"log_rules[].max_age":               "A gauge that is not set for so long is gone; 15m when not given.",
 		"log_rules[].max_events_per_minute": "60 when not given.",
 
-		"redfish.interval":                       "How often the cooling is read from management controllers.",
-		"redfish.timeout":                        "How long one may take to answer everything.",
-		"redfish.targets[].name":                 "Name in labels.",
-		"redfish.targets[].url":                  "Where the controller is: `https://bmc-1`.",
-		"redfish.targets[].credentials_file":     "File with a line `user:password`.",
-		"redfish.targets[].ca_file":              "Certificate of the authority that signed the controller's.",
-		"redfish.targets[].insecure_skip_verify": "Trust whoever answers.",
+		"redfish[].endpoint":             "A Redfish service whose cooling is read: `https://bmc-1`.",
+		"redfish[].interval":             "How often, 10s to 1h; 1m when not given.",
+		"redfish[].timeout":              "How long one request may take, at most 1m; 10s when not given.",
+		"redfish[].auth":                 "`session`, or `basic`; session when not given.",
+		"redfish[].credentials_file":     "File with a line `user:password`.",
+		"redfish[].username_file":        "Instead of that: a file with the user,",
+		"redfish[].password_file":        "and one with the password.",
+		"redfish[].ca_file":              "Certificate of the authority that signed the service's.",
+		"redfish[].insecure_skip_verify": "Trust whoever answers, and send them the credentials.",
 
 		"otlp_export.endpoint":             "Where metrics are sent over OTLP/HTTP: `https://collector:4318/v1/metrics`. `\"\"` sends none.",
 		"otlp_export.interval":             "How often, 1s to 1h; 1m when not given.",
