@@ -94,14 +94,16 @@ func (s *Set) Wait(ms uint32) (nvml.EventData, nvml.Return) {
 		if failed != nvml.SUCCESS || found {
 			return e, failed
 		}
-		again := time.NewTimer(20 * time.Millisecond) // steps come with time
+		var again <-chan time.Time
+		if s.m.pending() {
+			again = time.After(20 * time.Millisecond) // steps come with time
+		}
 		select {
 		case <-changed:
-		case <-again.C:
+		case <-again:
 		case <-timeout.C:
 			ret = nvml.ERROR_TIMEOUT
 		}
-		again.Stop()
 	}
 	return nvml.EventData{}, ret
 }
@@ -124,6 +126,18 @@ func (s *Set) take() (e nvml.EventData, found bool, changed <-chan struct{}, ret
 		}
 	}
 	return e, false, m.changed, nvml.SUCCESS
+}
+
+// pending reports whether the script has events to come.
+func (m *Machine) pending() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, step := range m.spec.Script {
+		if step.Event != "" && !m.sent[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // queueSteps queues the events of the script that are due.

@@ -17,6 +17,7 @@ func (d *Device) GetFieldValues(values []nvml.FieldValue) nvml.Return {
 		d.m.violate("GetFieldValues was called without fields")
 		return nvml.ERROR_INVALID_ARGUMENT
 	}
+	defer d.m.account()()
 	now := d.m.now()
 	for i := range values {
 		values[i].Timestamp = now.UnixMicro()

@@ -49,7 +49,8 @@ type Machine struct {
 	sent       map[int]bool // steps whose event was queued
 	handles    map[handleKey]*Device
 
-	gpm atomic.Int32 // GPM calls that run now
+	gpm   atomic.Int32 // GPM calls that run now
+	spent atomic.Int64 // nanoseconds
 }
 
 // boardState is one GPU.
@@ -226,9 +227,8 @@ func (m *Machine) enter(call string, d *Device, arg string) (ret nvml.Return, ou
 		m.violate("%s was called, which this library lacks: the process would end", name)
 		return nvml.ERROR_FUNCTION_NOT_FOUND, nil
 	}
-	if m.slow {
-		m.spend(call)
-	}
+	defer m.account()()
+	m.spend(call)
 	t := m.seconds()
 	m.mu.Lock()
 	defer m.mu.Unlock()

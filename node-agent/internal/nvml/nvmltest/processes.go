@@ -119,6 +119,7 @@ func (d *Device) GetSamples(kind nvml.SamplingType, since uint64) (nvml.ValueTyp
 	if ret != nvml.SUCCESS {
 		return valueType, nil, ret
 	}
+	defer d.m.account()()
 	spec, ok := d.gpu.spec.Samples[name]
 	d.m.mu.Lock()
 	split := len(d.gpu.mig) > 0

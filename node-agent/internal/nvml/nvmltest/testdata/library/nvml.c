@@ -1,8 +1,9 @@
-// A few lines that look like libnvidia-ml.so.1 from outside: two GPUs with a handful of readings. Built with -DOLD it has
+// A few lines that look like libnvidia-ml.so.1 from outside: some GPUs with a handful of readings. Built with -DOLD it has
 // only what a driver from 2020 has. The environment says how it behaves, at any time:
 //
 //   FAKE_NVML_MODE      "lost" GPU 1 is lost, "hang" reading GPU 1 never comes back, "mismatch", "stub", "late"
 //   FAKE_NVML_SECONDS   how long the GPUs have been drawing power
+//   FAKE_NVML_GPUS      how many there are, 2 without it and 8 at most
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,14 @@ typedef struct gpu { int index; } *gpu_t;
 enum { OK = 0, UNINITIALIZED = 1, INVALID = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT = 7, TIMED_OUT = 10, NO_LIBRARY = 12,
        LOST = 15, MISMATCH = 18, WRONG_VERSION = 25 };
 
-static struct gpu gpus[2] = { {0}, {1} };
+static struct gpu gpus[8] = { {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7} };
 static int opened, counted;
+
+static u32 total(void) {
+  const char *now = getenv("FAKE_NVML_GPUS");
+  u32 n = now ? (u32)atoi(now) : 2;
+  return n < 8 ? n : 8;
+}
 
 static int mode(const char *name) {
   const char *now = getenv("FAKE_NVML_MODE");
@@ -33,7 +40,7 @@ static double seconds(void) {
 // enter is what every reading of a GPU begins with.
 static ret_t enter(gpu_t g) {
   if (!opened) return UNINITIALIZED;
-  if (g != &gpus[0] && g != &gpus[1]) return INVALID;
+  if (g < &gpus[0] || g > &gpus[7]) return INVALID;
   if (g->index == 1 && mode("lost")) return LOST;
   while (g->index == 1 && mode("hang")) usleep(20000);
   return OK;
@@ -66,14 +73,14 @@ ret_t nvmlSystemGetCudaDriverVersion(int *v) { *v = 11000; return OK; }
 
 ret_t nvmlDeviceGetCount_v2(u32 *n) {
   if (!opened) return UNINITIALIZED;
-  *n = 2;
+  *n = total();
   if (mode("late")) *n = counted++ < 1 ? 0 : 1;
   return OK;
 }
 ret_t nvmlDeviceGetCount(u32 *n) { return nvmlDeviceGetCount_v2(n); }
 ret_t nvmlDeviceGetHandleByIndex_v2(u32 i, gpu_t *g) {
   if (!opened) return UNINITIALIZED;
-  if (i > 1) return INVALID;
+  if (i >= total()) return INVALID;
   if (i == 1 && mode("lost")) return LOST;
   *g = &gpus[i];
   return OK;
@@ -81,7 +88,9 @@ ret_t nvmlDeviceGetHandleByIndex_v2(u32 i, gpu_t *g) {
 ret_t nvmlDeviceGetHandleByIndex(u32 i, gpu_t *g) { return nvmlDeviceGetHandleByIndex_v2(i, g); }
 ret_t nvmlDeviceGetUUID(gpu_t g, char *v, u32 n) {
   READ(g);
-  return text(v, n, g->index ? "GPU-5eed0000-0000-4000-8000-000000000001" : "GPU-5eed0000-0000-4000-8000-000000000000");
+  char id[] = "GPU-5eed0000-0000-4000-8000-000000000000";
+  id[sizeof id - 2] += g->index;
+  return text(v, n, id);
 }
 ret_t nvmlDeviceGetName(gpu_t g, char *v, u32 n) { READ(g); return text(v, n, "Tesla T4"); }
 
