@@ -309,7 +309,8 @@ func (c *Collector) measured(groups device.Groups, at time.Time) {
 		c.sampled, c.sampledShared = &fresh, false
 	}
 	for g := range device.NumGroups {
-		if groups.Has(g) && at.After(c.sampled[g]) {
+		// One that answers late does not set it back; a clock that was set back does.
+		if groups.Has(g) && (at.After(c.sampled[g]) || c.sampled[g].Sub(at) > c.hungAfter()) {
 			c.sampled[g] = at
 		}
 	}

@@ -23,7 +23,7 @@ func TestOnlyWhatChangedIsLaidOutAgain(t *testing.T) {
 	rows, err := snapshot.LoadRows(cat)
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it must be the same every time
+		random := rand.New(rand.NewPCG(1, 2))
 		source := &fakeSource{}
 		boards := make([]*fakeBoard, 4)
 		for i := range boards {

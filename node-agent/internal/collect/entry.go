@@ -60,11 +60,11 @@ func (e *entry) fill(why gpu.State) {
 	e.extents, e.tellsXID = e.extents[:0], false
 }
 
-// due is what is to be measured at a time.
+// due is what is to be measured at a time. A clock that was set back makes everything due that would come too late.
 func (e *entry) due(s *Schedule, each device.Groups, at time.Time) device.Groups {
 	due, now := each, at.UnixNano()
 	for g, next := range e.next {
-		if next <= now && s.Groups.Has(device.Group(g)) {
+		if (next <= now || next-now > 2*int64(s.Every[g])) && s.Groups.Has(device.Group(g)) {
 			due |= device.GroupsOf(device.Group(g))
 		}
 	}

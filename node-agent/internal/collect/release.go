@@ -11,7 +11,7 @@ import (
 
 // letGo is a wish that the GPUs be let go.
 type letGo struct {
-	ctx    context.Context //nolint:containedctx // of the one who waits for the answer
+	ctx    context.Context // of the one who waits for the answer
 	until  time.Time
 	answer chan error // has room
 }

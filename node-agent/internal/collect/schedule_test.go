@@ -136,6 +136,19 @@ func TestSlowBoardAtTenHertz(t *testing.T) {
 	})
 }
 
+func TestAClockThatIsSetBack(t *testing.T) {
+	s := NewSchedule(device.Lean, ClassIntervals(time.Second)).complete()
+	e := &entry{}
+	at := time.Unix(1_800_000_000, 0)
+	assert.Equal(t, s.Groups, e.due(&s, s.each(), at))
+	e.planned(&s, s.Groups, at)
+	assert.Equal(t, s.each(), e.due(&s, s.each(), at.Add(time.Second)))
+	assert.Equal(t, s.each(), e.due(&s, s.each(), at.Add(-time.Second)))
+	assert.Equal(t, s.Groups, e.due(&s, s.each(), at.Add(-time.Hour)))
+	e.planned(&s, s.Groups, at.Add(-time.Hour))
+	assert.Equal(t, s.each(), e.due(&s, s.each(), at.Add(time.Second-time.Hour)))
+}
+
 func TestExtentsNameTheDevicesOfTheSchema(t *testing.T) {
 	run(t, 2, func(b *bench) {
 		b.boards[1].extents = []device.Extent{
