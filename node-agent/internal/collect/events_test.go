@@ -249,8 +249,11 @@ func TestEventStorm(t *testing.T) {
 			b.source.events <- nvmlXID(0, 13)
 		}
 		b.source.events <- nvmlXID(0, 48)
+		for range 2 * eventBurst {
+			b.collector.Emit(device.Event{Kind: device.EventLogMatched, Origin: device.FromLog, Detail: "nccl: slow"}) // limited by its rule
+		}
 		b.wait(time.Second)
-		assert.Len(t, b.happened(), eventBurst+1)
+		assert.Len(t, b.happened(), eventBurst+1+2*eventBurst)
 		assert.EqualValues(t, 1000, b.board(0).XIDs[0].Count)
 		suppressed, err := b.figure("warpwatch_agent_events_suppressed_total")
 		require.NoError(t, err)
