@@ -69,13 +69,14 @@ func (c *Collector) stopForRelease(ctx context.Context, r letGo) error {
 	limit, cancel := context.WithTimeout(r.ctx, releasePatience)
 	defer cancel()
 	for {
-		busy, ok := c.stopWorkers(ctx, limit.Err() == nil)
+		last := limit.Err() != nil // looked at once, as the loop must be told to go on when this is the end
+		busy, ok := c.stopWorkers(ctx, !last)
 		switch {
 		case !ok:
 			return errStopped
 		case len(busy) == 0:
 			return nil
-		case limit.Err() != nil: // the loop was just told to go on
+		case last:
 			return fmt.Errorf("let go of the GPUs: %s, and the driver cannot be closed under it; the node may need a reboot", busyText(busy))
 		}
 		pause(limit, releasePoll)
