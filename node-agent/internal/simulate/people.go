@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -61,7 +60,7 @@ func (s *Source) Describe(pid int) (name, user string, owner *device.Owner, ok b
 }
 
 // Owners are the workloads that the boards were given.
-func (s *Source) Owners(time.Time) []device.Owner {
+func (s *Source) Owners() []device.Owner {
 	var owners []device.Owner
 	for _, b := range s.boards {
 		for i, w := range b.workers {

@@ -291,7 +291,7 @@ func TestOnlyWhatIsAskedForIsRead(t *testing.T) {
 func TestProcessesBelongToOwners(t *testing.T) {
 	for _, change := range []func(*Options){nil, func(o *Options) { o.MIG = o.Model.DefaultMIG }} {
 		s := build(t, options(t, change))
-		owners := s.Owners(start)
+		owners := s.Owners()
 		assert.NotEmpty(t, owners)
 		for _, b := range s.boards {
 			values := sample(t, b, start)
