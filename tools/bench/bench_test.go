@@ -33,11 +33,15 @@ func TestReport(t *testing.T) {
 		"live-delay":                       "bench live-delay ours=31ms rival=period 100ms ratio=0.31 goal=0.25 SHORT",
 	}
 	for _, e := range entries {
+		w, known := want[e.Name]
+		if !known {
+			continue // measured by other runs than this one
+		}
 		got, err := e.report(measured)
 		if err != nil {
 			t.Error(err)
 		}
-		if w, known := want[e.Name]; known && got != w {
+		if got != w {
 			t.Errorf("got  %s\nwant %s", got, w)
 		}
 		delete(want, e.Name)
