@@ -285,7 +285,7 @@ func (c *Collector) accept(r result) *entry {
 		}
 		return e
 	}
-	c.o.Metrics.succeeded(r.groups, r.at)
+	c.o.Metrics.succeeded(r.groups)
 	r.groups &= c.schedule.Groups // others were switched off meanwhile
 	e.take(r, &c.spans)
 	if c.listing() {

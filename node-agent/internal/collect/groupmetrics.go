@@ -26,7 +26,6 @@ func (m *groupMetrics) Collect(into chan<- prometheus.Metric) {
 	var (
 		samples  = desc("group_samples_total", "Samples of a group of metrics of one GPU, by how they ended; skipped ones were due while the GPU had not answered yet.", "group", "result")
 		interval = desc("group_interval_seconds", "How often a group of metrics is measured.", "group")
-		last     = desc("group_last_sample_timestamp_seconds", "When a group of metrics was last measured, of any GPU.", "group")
 	)
 	for g := range device.NumGroups {
 		f := &m.groups[g]
@@ -38,9 +37,6 @@ func (m *groupMetrics) Collect(into chan<- prometheus.Metric) {
 		into <- prometheus.MustNewConstMetric(interval, prometheus.GaugeValue, time.Duration(every).Seconds(), name)
 		for result, n := range map[string]uint64{"success": f.success.Load(), "failure": f.failure.Load(), "skipped": f.skipped.Load()} {
 			into <- prometheus.MustNewConstMetric(samples, prometheus.CounterValue, float64(n), name, result)
-		}
-		if at := f.last.Load(); at != 0 {
-			into <- prometheus.MustNewConstMetric(last, prometheus.GaugeValue, float64(at/1e6)/1e3, name)
 		}
 	}
 	supported := desc("supported_metrics", "Metrics of a group that boards of a model with this driver have.", "model", "driver", "group")

@@ -24,7 +24,6 @@ type Metrics struct {
 // groupFigures are those of one group.
 type groupFigures struct {
 	success, failure, skipped atomic.Uint64
-	last                      atomic.Int64 // Unix nanoseconds
 	every                     atomic.Int64 // nanoseconds; 0 for a group that is switched off
 }
 
@@ -72,12 +71,11 @@ func (m *Metrics) plan(s Schedule) {
 }
 
 // succeeded notes a sample.
-func (m *Metrics) succeeded(groups device.Groups, at time.Time) {
+func (m *Metrics) succeeded(groups device.Groups) {
 	m.samples.Inc()
 	for g := range device.NumGroups {
 		if groups.Has(g) {
 			m.groups[g].success.Add(1)
-			m.groups[g].last.Store(at.UnixNano())
 		}
 	}
 }

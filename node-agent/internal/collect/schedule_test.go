@@ -202,7 +202,6 @@ func TestGroupFigures(t *testing.T) {
 		}{
 			{5, "group_interval_seconds", []string{"group", "fan"}},
 			{4, "group_samples_total", []string{"group", "fan", "result", "success"}},
-			{float64(b.store.Newest().Time.Truncate(5 * time.Second).Unix()), "group_last_sample_timestamp_seconds", []string{"group", "fan"}},
 			{1, "supported_metrics", []string{"model", "NVIDIA H200", "driver", "1.0", "group", "fan"}},
 			{1, "supported_metrics", []string{"model", "NVIDIA H200", "driver", "1.0", "group", "power"}},
 			{3, "asked_metrics", []string{"model", "NVIDIA H200", "driver", "1.0", "group", "power"}},

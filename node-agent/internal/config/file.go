@@ -122,7 +122,7 @@ func Defaults() File {
 	return File{
 		Source: SourceNVML, Profile: device.Standard, Window: 30 * time.Second, Ring: 5 * time.Minute,
 		Web:       Web{ListenAddresses: []string{"127.0.0.1:9847"}, MaxSubscribers: 32},
-		Processes: Processes{Enabled: true, Names: true, MaxSeries: 16},
+		Processes: Processes{Enabled: true, Names: true},
 		Events:    Events{KernelLog: "/dev/kmsg", KernelHistory: 24 * time.Hour, Keep: 1000},
 		Owners: Owners{
 			Enabled: true, Interval: 10 * time.Second,

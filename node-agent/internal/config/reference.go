@@ -136,7 +136,7 @@ func helpTexts() map[string]string {
 		"processes.enabled": "Whether the processes on the GPUs are listed, at the interval of the group `processes`.",
 		"processes.names":   "Whether they are listed with name, user and owner. The agent must share the host's process ids for that.",
 
-		"processes.max_series": "Of how many processes of a GPU `/metrics` has series, at most 1000; 0 for none.",
+		"processes.max_series": "Of how many processes of a GPU `/metrics` has series, at most 1000; 0 for none, because each new process makes new series.",
 
 		"events.kernel_log":     "Where the kernel's messages are read: `/dev/kmsg`, or a file of syslog. `\"\"` reads none.",
 		"events.kernel_history": "How far back the kernel log is read at the start. What is found there is shown, and counts for nothing.",

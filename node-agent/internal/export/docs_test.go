@@ -96,7 +96,7 @@ func otherSeries(t *testing.T, xids catalog.Metric) []docSeries {
 	t.Helper()
 	labels := map[string]string{
 		gpuInfo:         "GPU, `pci_bus_id`, `driver_version`, `mig_enabled`",
-		boardInfo:       "GPU, `serial`, `brand`, `architecture`, `compute_capability`, `vbios_version`, `inforom_version`, `part_number`, `minor`, `memory_bus_bits`, `cores`",
+		boardInfo:       "GPU, `serial`, `brand`, `architecture`, `compute_capability`, `vbios_version`, `inforom_version`, `part_number`, `minor`, `memory` (`host` where the GPU has none of its own), `memory_bus_bits`, `cores`",
 		migInfo:         "MIG instance, `mig_uuid`, `compute_instance_id`, `placement_start`, `placement_size`",
 		driverInfo:      "node, `driver_version`, `nvml_version`, `cuda_version`",
 		ownerInfo:       "device, `namespace`, `pod`, `pod_uid`, `container`, `replica`, `claim`, `slurm_job`, `slurm_step`, `user`, `container_id`, `runtime`, `source`",

@@ -124,6 +124,9 @@ func factLabels(f device.Facts) string {
 		return "" // nothing was read
 	}
 	text += number("minor", f.Minor)
+	if f.SharedMemory {
+		text += label("memory", "host") // what is shown as the GPU's is the host's, which both use
+	}
 	if f.MemoryBusBits > 0 {
 		text += number("memory_bus_bits", f.MemoryBusBits)
 	}

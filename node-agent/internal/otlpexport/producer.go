@@ -26,7 +26,7 @@ type producer struct {
 }
 
 // staleAfter is how old the newest frame may be: after that its readings say nothing about now.
-func (p *producer) staleAfter() time.Duration { return max(10*time.Second, 5*p.node.Period) }
+func staleAfter(f *snapshot.Frame) time.Duration { return max(10*time.Second, 5*f.Schema.Node.Period) }
 
 // Produce implements metric.Producer.
 func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
@@ -40,7 +40,7 @@ func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 		p.layout = newLayout(f.Schema)
 	}
 	now := p.now()
-	fresh := now.Sub(f.Time) <= p.staleAfter()
+	fresh := now.Sub(f.Time) <= staleAfter(f)
 	var metrics []metricdata.Metrics
 	if fresh {
 		metrics = p.layout.readings(f)

@@ -9,7 +9,7 @@ import (
 )
 
 // stuckAfter is how old the newest frame may be before the agent counts as stuck: far more than any period.
-func (s *Server) stuckAfter() time.Duration { return max(time.Minute, 10*s.o.Node.Period) }
+func stuckAfter(f *snapshot.Frame) time.Duration { return max(time.Minute, 10*f.Schema.Node.Period) }
 
 // healthy says whether the process should go on living. A node without a driver, or with a sick GPU, is not its fault.
 func (s *Server) healthy(w http.ResponseWriter, _ *http.Request) {
@@ -19,7 +19,7 @@ func (s *Server) healthy(w http.ResponseWriter, _ *http.Request) {
 		text(w, http.StatusOK, "starting")
 	case !f.Status.Alive():
 		text(w, http.StatusServiceUnavailable, "the agent lost access to the GPUs and has to be started again")
-	case time.Since(f.Time) > s.stuckAfter():
+	case time.Since(f.Time) > stuckAfter(f):
 		text(w, http.StatusServiceUnavailable, fmt.Sprintf("no sample for %s", time.Since(f.Time).Round(time.Second)))
 	default:
 		text(w, http.StatusOK, "ok")

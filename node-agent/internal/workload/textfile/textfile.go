@@ -75,8 +75,12 @@ func New(o Options) (*Reader, error) {
 	return &Reader{o: o, files: map[string]*file{}}, nil
 }
 
-// Run reads the folder now, and at every interval until ctx ends.
+// Run reads the folder now, and at every interval until ctx ends. Its series go with it.
 func (r *Reader) Run(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	defer r.leave()
 	tick := time.NewTicker(r.o.Interval)
 	defer tick.Stop()
 	for {
@@ -86,6 +90,15 @@ func (r *Reader) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
+	}
+}
+
+// leave takes everything out of the store.
+func (r *Reader) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name := range r.files {
+		r.forget(name)
 	}
 }
 
