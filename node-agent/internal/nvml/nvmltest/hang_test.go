@@ -23,7 +23,7 @@ func hang(t *testing.T) {
 	require.NoError(t, err)
 	store := snapshot.NewStore(100, 1<<20)
 	c := collect.New(collect.Options{
-		Source: real(t).Source, Store: store, Rows: rows, Metrics: collect.NewMetrics(prometheus.NewRegistry()),
+		Source: loaded(t).Source, Store: store, Rows: rows, Metrics: collect.NewMetrics(prometheus.NewRegistry()),
 		Node: snapshot.Node{Name: "n1", Period: 50 * time.Millisecond}, Logger: slog.New(slog.DiscardHandler),
 		HungAfter: 300 * time.Millisecond,
 	})

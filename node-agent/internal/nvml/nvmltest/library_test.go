@@ -89,8 +89,8 @@ func TestInChild(t *testing.T) {
 	c.run(t)
 }
 
-// real is a source over the real go-nvml, whose time is set.
-func real(t *testing.T) devicetest.Harness {
+// loaded is a source over the real go-nvml, whose time is set.
+func loaded(t *testing.T) devicetest.Harness {
 	t.Helper()
 	began := time.Unix(1_800_000_000, 0)
 	now := began
@@ -107,7 +107,7 @@ func real(t *testing.T) devicetest.Harness {
 	}
 }
 
-func conformance(t *testing.T) { devicetest.Run(t, real) }
+func conformance(t *testing.T) { devicetest.Run(t, loaded) }
 
 // unguarded shows what the guards are for.
 func unguarded(t *testing.T) {
@@ -120,7 +120,7 @@ func unguarded(t *testing.T) {
 
 func refused(kind error, words string) func(*testing.T) {
 	return func(t *testing.T) {
-		h := real(t)
+		h := loaded(t)
 		for range 3 { // trying again is safe
 			err := h.Source.Open(t.Context())
 			require.ErrorIs(t, err, kind)
@@ -138,7 +138,7 @@ func inventory(t *testing.T, h devicetest.Harness) device.Inventory {
 
 // lost: GPU 1 falls off the bus and comes back; GPU 0 does not notice.
 func lost(t *testing.T) {
-	h := real(t)
+	h := loaded(t)
 	require.NoError(t, h.Source.Open(t.Context()))
 	boards := inventory(t, h).Boards
 	require.Len(t, boards, 2)
@@ -161,7 +161,7 @@ func lost(t *testing.T) {
 
 // late: there is no GPU when the library is opened, and one soon after.
 func late(t *testing.T) {
-	h := real(t)
+	h := loaded(t)
 	require.NoError(t, h.Source.Open(t.Context()))
 	assert.Empty(t, inventory(t, h).Boards)
 	assert.Len(t, inventory(t, h).Boards, 1)
@@ -175,7 +175,7 @@ func TestFunctionsAreBoundLate(t *testing.T) {
 	}
 	program, err := elf.Open(os.Args[0])
 	require.NoError(t, err)
-	defer program.Close()
+	defer func() { require.NoError(t, program.Close()) }()
 	flags, err := program.DynValue(elf.DT_FLAGS)
 	require.NoError(t, err)
 	flags1, err := program.DynValue(elf.DT_FLAGS_1)
