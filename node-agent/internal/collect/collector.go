@@ -98,7 +98,8 @@ type Collector struct {
 	sampledShared bool
 	early         []occurrence // before the devices are known
 	twins         twins
-	limits        limits
+	limits        limits // of events that are kept
+	said          limits // of XID errors in the log
 }
 
 // New prepares a collector. Nothing runs until Run.
@@ -117,7 +118,7 @@ func New(o Options) *Collector {
 		reopen: make(chan struct{}, 1), rescan: make(chan struct{}, 1), releases: make(chan letGo), resume: make(chan struct{}, 1),
 		replan: make(chan struct{}, 1), stopped: make(chan struct{}), node: o.Node, spans: layoutOfGroups(),
 		condition: snapshot.Condition{State: snapshot.StateStarting, Since: time.Now()}, dirty: true,
-		sampled: new([device.NumGroups]time.Time), limits: limits{},
+		sampled: new([device.NumGroups]time.Time), limits: limits{}, said: limits{},
 	}
 	o.Metrics.store.Store(o.Store)
 	c.plan(o.Schedule)
@@ -214,7 +215,8 @@ func align(t time.Time, period time.Duration) time.Time {
 // tick starts what is due on every board that is free, waits until all answered or most of the period is over, and
 // publishes.
 func (c *Collector) tick(ctx context.Context, at time.Time) {
-	patience := c.schedule.Tick * 7 / 10
+	patience := min(c.schedule.Tick*7/10, shortestHang) // nothing else is heard meanwhile
+	until := time.Now().Add(min(time.Until(at)+patience, patience)) // a clock that was set back makes no tick longer
 	waiting := 0
 	if !c.holding {
 		for _, e := range c.entries {
@@ -224,7 +226,7 @@ func (c *Collector) tick(ctx context.Context, at time.Time) {
 			}
 		}
 	}
-	deadline := time.NewTimer(time.Until(at.Add(patience)))
+	deadline := time.NewTimer(time.Until(until))
 	defer deadline.Stop()
 	for waiting > 0 {
 		select {

@@ -118,8 +118,14 @@ func (c *Collector) known() bool { return c.condition.State != snapshot.StateSta
 
 // noteXID counts an XID error, unless it is one that somebody else reported already.
 func (c *Collector) noteXID(e *entry, x device.Event, now time.Time) {
+	if x.XID >= maxCode {
+		c.o.Metrics.suppressed.Inc()
+		return
+	}
 	if e == nil {
-		c.o.Logger.Warn("XID error of an unknown GPU", "xid", x.XID, "uuid", x.UUID, "pci", x.PCIBusID)
+		if c.said.allow(x) {
+			c.o.Logger.Warn("XID error of an unknown GPU", "xid", x.XID, "uuid", x.UUID, "pci", x.PCIBusID)
+		}
 		c.keepEvent(nil, x)
 		return
 	}
@@ -135,7 +141,9 @@ func (c *Collector) noteXID(e *entry, x device.Event, now time.Time) {
 	}
 	e.count(x.XID, x.Time)
 	c.dirty = true
-	c.o.Logger.Warn("XID error", "xid", x.XID, "gpu", e.devices[0].Index, "uuid", x.UUID, "from", x.Origin)
+	if c.said.allow(x) {
+		c.o.Logger.Warn("XID error", "xid", x.XID, "gpu", e.devices[0].Index, "uuid", x.UUID, "from", x.Origin)
+	}
 	// The kernel log says more than NVML, a moment later.
 	waits := x.Origin == device.FromNVML && c.listeners > 0
 	if waits = c.twins.add(x, waits, now); !waits {
@@ -143,7 +151,11 @@ func (c *Collector) noteXID(e *entry, x device.Event, now time.Time) {
 	}
 }
 
-const fallenOffTheBus = 79
+const (
+	fallenOffTheBus = 79
+	// maxCode is above every XID that NVIDIA gave out, and those to come. Each code that a GPU had is a series.
+	maxCode = 1024
+)
 
 // fell remembers why a board does not answer, or is about to stop doing so.
 func (c *Collector) fell(e *entry, x device.Event) {

@@ -31,6 +31,7 @@ type fakeSource struct {
 	unreadable []error
 	opens      int // that succeeded or failed
 	closes     int
+	lists      int
 	hangClose  chan struct{} // closed to let go
 	events     chan device.Event
 	noEvents   bool
@@ -48,6 +49,7 @@ func (f *fakeSource) Open(context.Context) error {
 func (f *fakeSource) Inventory(context.Context) (device.Inventory, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.lists++
 	return device.Inventory{
 		Driver: "1.0", Boards: append([]device.Board(nil), f.boards...), Unreadable: f.unreadable,
 	}, f.inventory

@@ -13,6 +13,8 @@ import (
 const (
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
+	// shortestRescan is how far apart the devices are listed at least, however many events ask for it.
+	shortestRescan = time.Second
 )
 
 // report is what the keeper and the listeners tell the loop.
@@ -73,6 +75,7 @@ func (c *Collector) watch(ctx context.Context) (letGo, bool) {
 	}()
 	for {
 		found, err := c.o.Source.Inventory(ctx)
+		listed := time.Now()
 		if ctx.Err() != nil {
 			return letGo{}, false
 		}
@@ -87,13 +90,14 @@ func (c *Collector) watch(ctx context.Context) (letGo, bool) {
 			case <-c.reopen:
 				again = true
 			case <-c.rescan:
+				if r, asked := c.pauseUnlessReleased(ctx, shortestRescan-time.Since(listed)); asked && c.granted(ctx, r) {
+					return r, true
+				}
 			case <-time.After(c.o.Rescan):
 			case r := <-c.releases:
-				if err := c.stopForRelease(ctx, r); err != nil {
-					r.answer <- err
-					continue
+				if c.granted(ctx, r) {
+					return r, true
 				}
-				return r, true
 			case <-ctx.Done():
 				return letGo{}, false
 			}
@@ -103,11 +107,7 @@ func (c *Collector) watch(ctx context.Context) (letGo, bool) {
 				return letGo{}, false
 			}
 			// A worker hangs in the driver, which must not be closed under it.
-			if r, asked := c.pauseUnlessReleased(ctx, c.o.Rescan); asked {
-				if err := c.stopForRelease(ctx, r); err != nil {
-					r.answer <- err
-					continue
-				}
+			if r, asked := c.pauseUnlessReleased(ctx, c.o.Rescan); asked && c.granted(ctx, r) {
 				return r, true
 			}
 		}

@@ -64,6 +64,15 @@ func (c *Collector) Resume() { ask(c.resume) }
 // releasePoll is how often busy workers are looked at.
 const releasePoll = 10 * time.Millisecond
 
+// granted lets all workers go for a release, or answers why that cannot be.
+func (c *Collector) granted(ctx context.Context, r letGo) bool {
+	if err := c.stopForRelease(ctx, r); err != nil {
+		r.answer <- err
+		return false
+	}
+	return true
+}
+
 // stopForRelease lets all workers go once their samples are done. The error says which are not.
 func (c *Collector) stopForRelease(ctx context.Context, r letGo) error {
 	limit, cancel := context.WithTimeout(r.ctx, releasePatience)

@@ -96,6 +96,8 @@ const (
 	eventBurst  = 20
 	eventRefill = 5 * time.Second // until one more may come
 	maxLimits   = 4096
+	// setBack is how much earlier than the one before an event can only be when the clock was set back.
+	setBack = time.Minute
 )
 
 // limits keep one kind of event, of one board, from pushing all others out of the log.
@@ -115,6 +117,9 @@ func (l limits) allow(x device.Event) bool {
 			clear(l)
 		}
 		b = bucket{left: eventBurst, at: now}
+	}
+	if b.at.Sub(now) > setBack {
+		b.at = now
 	}
 	if now.After(b.at) {
 		b.left = min(eventBurst, b.left+now.Sub(b.at).Seconds()/eventRefill.Seconds())
