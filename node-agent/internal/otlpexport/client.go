@@ -87,6 +87,30 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.next.RoundTrip(r)
 }
 
+// shortestSecret is as short as a word of a header may be to be hidden: shorter ones would be found in any text.
+const shortestSecret = 4
+
+// hide takes out of a text what the headers' file holds, for answers that repeat what they were asked.
+func (h headers) hide(text string) string {
+	if h.file == "" {
+		return text
+	}
+	sent, err := readHeaders(h.file)
+	if err != nil {
+		return text // nothing was sent
+	}
+	for _, values := range sent {
+		for _, value := range values {
+			for _, secret := range append([]string{value}, strings.Fields(value)...) {
+				if len(secret) >= shortestSecret && !strings.EqualFold(secret, "Bearer") && !strings.EqualFold(secret, "Basic") {
+					text = strings.ReplaceAll(text, secret, "<hidden>")
+				}
+			}
+		}
+	}
+	return text
+}
+
 func readHeaders(path string) (http.Header, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -54,7 +54,7 @@ func New(o Options) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent := newWatched(o.Logger)
+	sent := newWatched(o.Logger, headers{file: o.Config.HeadersFile}.hide)
 	if o.Registerer != nil {
 		for _, c := range sent.own() {
 			if err := o.Registerer.Register(c); err != nil {
@@ -147,14 +147,15 @@ type watched struct {
 	exports *prometheus.CounterVec
 	last    prometheus.Gauge
 	now     func() time.Time
+	hide    func(string) string // takes secrets out of a reason
 
 	mu sync.Mutex
 	is snapshot.Condition
 }
 
-func newWatched(log *slog.Logger) *watched {
+func newWatched(log *slog.Logger, hide func(string) string) *watched {
 	w := &watched{
-		log: log, now: time.Now, is: snapshot.Condition{State: snapshot.StateStarting, Since: time.Now()},
+		log: log, hide: hide, now: time.Now, is: snapshot.Condition{State: snapshot.StateStarting, Since: time.Now()},
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "warpwatch_agent_otlp_exports_total", Help: "Exports to the OTLP endpoint, by how they went.",
 		}, []string{"outcome"}),
@@ -196,7 +197,7 @@ func (w *watched) record(err error) {
 		return
 	}
 	w.exports.WithLabelValues("failure").Inc()
-	reason := strings.ToValidUTF8(err.Error(), "")
+	reason := w.hide(strings.ToValidUTF8(err.Error(), ""))
 	if len(reason) > longestReason {
 		reason = strings.ToValidUTF8(reason[:longestReason], "") + "…"
 	}

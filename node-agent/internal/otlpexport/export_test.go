@@ -246,7 +246,10 @@ func TestFailuresAreAStateAndOneLine(t *testing.T) {
 		want   string
 	}{
 		"refused": {func(w http.ResponseWriter) { http.Error(w, "who are you?", http.StatusUnauthorized) }, "401 Unauthorized"},
-		"a book":  {func(w http.ResponseWriter) { http.Error(w, strings.Repeat("x", 100<<10), http.StatusBadRequest) }, ""},
+		"a parrot": {func(w http.ResponseWriter) {
+			http.Error(w, "X-Key: hunter2; Authorization: hunter2 is not a token", http.StatusForbidden)
+		}, "Authorization: <hidden> is not"},
+		"a book": {func(w http.ResponseWriter) { http.Error(w, strings.Repeat("x", 100<<10), http.StatusBadRequest) }, ""},
 		"redirect": {func(w http.ResponseWriter) {
 			w.Header().Set("Location", elsewhere.URL)
 			w.WriteHeader(http.StatusTemporaryRedirect)
@@ -258,7 +261,7 @@ func TestFailuresAreAStateAndOneLine(t *testing.T) {
 			store := snapshot.NewStore(2, 10_000)
 			store.Append(testFrame(testSchema(t), time.Now(), map[int]map[device.Metric]float64{0: {device.Power: 1}}))
 			secret := filepath.Join(t.TempDir(), "headers")
-			require.NoError(t, os.WriteFile(secret, []byte("X-Key: hunter2\n"), 0o600))
+			require.NoError(t, os.WriteFile(secret, []byte("X-Key: hunter2\nAuthorization: Bearer hunter2\n"), 0o600))
 			var log strings.Builder
 			e, stop := start(t, Options{
 				Config: Config{Endpoint: r.URL, HeadersFile: secret, Interval: time.Second}, Store: store, Node: testNode,
