@@ -39,6 +39,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		text(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	if _, newest := s.kept(); after > newest {
+		after = 0 // a number of another run says nothing about this one's
+	}
 	answer := eventsJSON{Epoch: s.o.Node.Epoch, Newest: after, Events: []eventJSON{}}
 	if s.o.Events != nil {
 		var events []snapshot.Event

@@ -52,6 +52,14 @@ func TestEventsAsJSON(t *testing.T) {
 	_, body = b.get("/api/v1/events?after=6", nil)
 	assert.Contains(t, body, `"newest": 6`)
 	assert.Contains(t, body, `"events": []`)
+	for _, another := range []string{"7", "18446744073709551615"} { // numbers of another run
+		_, body = b.get("/api/v1/events?after="+another, nil)
+		got = eventsJSON{}
+		require.NoError(t, json.Unmarshal([]byte(body), &got))
+		assert.EqualValues(t, 2, got.Dropped)
+		assert.EqualValues(t, 6, got.Newest)
+		assert.Len(t, got.Events, 4)
+	}
 	status, body := b.get("/api/v1/events?after=-1", nil)
 	assert.Equal(t, 400, status)
 	assert.Equal(t, `after="-1": must be the number of an event`, body)
