@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/warpwatch/warpwatch/node-agent/internal/workload"
 )
 
 // Rule is one entry of the "log_rules" part of the agent's file.
@@ -73,11 +75,6 @@ const (
 	maxEvents         = 6000
 	maxJournalSources = 8
 )
-
-// ReservedPrefixes are the beginnings of names that belong to the agent and to other exporters.
-func ReservedPrefixes() []string {
-	return []string{"gpu_", "warpwatch_", "DCGM_", "dcgm_", "nvidia_smi_", "go_", "process_"}
-}
 
 // reservedLabels are given by the agent, or mean something to Prometheus.
 func reservedLabels() []string {
@@ -166,10 +163,11 @@ func (r Rule) checkName() error {
 	if !regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,127}$`).MatchString(r.Name) {
 		return fmt.Errorf("name: %q must be letters, digits and underscores, and not begin with a digit", r.Name)
 	}
-	for _, prefix := range ReservedPrefixes() {
-		if strings.HasPrefix(r.Name, prefix) {
-			return fmt.Errorf("name: %q must not begin with %s, which is reserved", r.Name, prefix)
-		}
+	switch prefix, reserved := workload.ReservedName(r.Name); {
+	case reserved && prefix == r.Name:
+		return fmt.Errorf("name: %q is reserved", r.Name)
+	case reserved:
+		return fmt.Errorf("name: %q must not begin with %s, which is reserved", r.Name, prefix)
 	}
 	switch r.Type {
 	case Counter:

@@ -35,11 +35,13 @@ func TestExampleRulesAreValid(t *testing.T) {
 
 func TestRejectedRules(t *testing.T) {
 	for want, change := range map[string]func(*Rule){
-		`name: "2x_total" must be letters, digits and underscores, and not begin with a digit`:              func(r *Rule) { r.Name = "2x_total" },
-		`name: "a:b_total" must be letters, digits and underscores, and not begin with a digit`:             func(r *Rule) { r.Name = "a:b_total" },
-		`name: "gpu_oops_total" must not begin with gpu_, which is reserved`:                                func(r *Rule) { r.Name = "gpu_oops_total" },
-		`name: "DCGM_FI_total" must not begin with DCGM_, which is reserved`:                                func(r *Rule) { r.Name = "DCGM_FI_total" },
-		`name: "go_total" must not begin with go_, which is reserved`:                                       func(r *Rule) { r.Name = "go_total" },
+		`name: "2x_total" must be letters, digits and underscores, and not begin with a digit`:  func(r *Rule) { r.Name = "2x_total" },
+		`name: "a:b_total" must be letters, digits and underscores, and not begin with a digit`: func(r *Rule) { r.Name = "a:b_total" },
+		`name: "gpu_oops_total" must not begin with gpu_, which is reserved`:                    func(r *Rule) { r.Name = "gpu_oops_total" },
+		`name: "DCGM_FI_total" must not begin with DCGM_, which is reserved`:                    func(r *Rule) { r.Name = "DCGM_FI_total" },
+		`name: "go_total" must not begin with go_, which is reserved`:                           func(r *Rule) { r.Name = "go_total" },
+		`name: "scrape_total" must not begin with scrape_, which is reserved`:                   func(r *Rule) { r.Name = "scrape_total" },
+		`name: "up" is reserved`:                                                                            func(r *Rule) { r.Type, r.Name = Gauge, "up" },
 		`name: "oops" must end with _total, because it is a counter`:                                        func(r *Rule) { r.Name = "oops" },
 		`name: "oops_total" must not end with _total, because it is a gauge`:                                func(r *Rule) { r.Type = Gauge },
 		`name: "oops_count" must not end with _count, because it is a gauge`:                                func(r *Rule) { r.Type, r.Name = Gauge, "oops_count" },
