@@ -55,7 +55,7 @@ func start(t *testing.T, args ...string) string {
 	})
 	require.Eventually(t, func() bool {
 		status, _ := get(t, "http://"+address+"/-/ready")
-		return status == http.StatusOK
+		return status == http.StatusOK || status == http.StatusUnauthorized
 	}, 30*time.Second, 20*time.Millisecond)
 	return address
 }
@@ -237,4 +237,39 @@ func TestTakenPort(t *testing.T) {
 	var out bytes.Buffer
 	assert.Equal(t, 1, run([]string{"--source=simulate", "--web.listen-address=" + l.Addr().String()}, &out, &out))
 	assert.Contains(t, out.String(), "address already in use: choose another with --web.listen-address")
+}
+
+// What the documentation says of the requests that control the agent.
+func TestControl(t *testing.T) {
+	folder := t.TempDir()
+	file, token := filepath.Join(folder, "agent.yaml"), filepath.Join(folder, "token")
+	require.NoError(t, os.WriteFile(token, []byte("s3cret"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("ring: 1m\n"), 0o600))
+	address := start(t, "--source=simulate", "--simulate.gpus=1", "--node-name=n1", "--config.file="+file, "--web.bearer-token-file="+token)
+	post := func(path string) (int, string) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+path, nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer s3cret")
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return response.StatusCode, strings.TrimSpace(string(body))
+	}
+	for range 2 {
+		status, body := post("/-/release?for=1h")
+		assert.Equal(t, 200, status, body)
+	}
+	status, body := post("/-/resume")
+	assert.Equal(t, 200, status, body)
+
+	require.NoError(t, os.WriteFile(file, []byte("ring: 2m\nevents: {keep: 5}\nwindow: 1m\n"), 0o600))
+	status, body = post("/-/reload")
+	assert.Equal(t, 200, status)
+	assert.Equal(t, "ok, but these take effect only when the agent is started again: ring, events", body)
+	require.NoError(t, os.WriteFile(file, []byte("ring: [\n"), 0o600))
+	status, body = post("/-/reload")
+	assert.Equal(t, 500, status)
+	assert.Contains(t, body, "did not find expected node content")
 }

@@ -99,6 +99,7 @@ func newAgent(c config.Serve, log *slog.Logger) (*agent, error) {
 	a.collector = collect.New(collect.Options{
 		Source: src, Store: a.store, Node: a.node, Rows: rows, Metrics: collect.NewMetrics(own), Logger: log,
 		Schedule: c.Schedule, Events: events, Processes: processes, Describer: a.describer(), Sources: a.eventSources(own),
+		MaxRelease: server.MaxRelease,
 	})
 	a.exporter, err = export.New(export.Options{
 		Store: a.store, Node: a.node, Catalog: cat, Settings: exported(c), Owners: a.owners, Processes: processes,
@@ -232,10 +233,7 @@ func (a *agent) apply(next config.Serve) error {
 	return nil
 }
 
-func (a *agent) reload(context.Context) error {
-	_, err := a.loader.Reload()
-	return err
-}
+func (a *agent) reload(context.Context) ([]string, error) { return a.loader.Reload() }
 
 func (a *agent) resume(context.Context) error {
 	a.collector.Resume()

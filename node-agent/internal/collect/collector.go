@@ -215,7 +215,7 @@ func align(t time.Time, period time.Duration) time.Time {
 // tick starts what is due on every board that is free, waits until all answered or most of the period is over, and
 // publishes.
 func (c *Collector) tick(ctx context.Context, at time.Time) {
-	patience := min(c.schedule.Tick*7/10, shortestHang) // nothing else is heard meanwhile
+	patience := min(c.schedule.Tick*7/10, shortestHang)             // nothing else is heard meanwhile
 	until := time.Now().Add(min(time.Until(at)+patience, patience)) // a clock that was set back makes no tick longer
 	waiting := 0
 	if !c.holding {

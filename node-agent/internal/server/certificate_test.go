@@ -88,7 +88,7 @@ func TestClientCertificates(t *testing.T) {
 	require.NotNil(t, access)
 	b := newBench(t, func(o *Options) {
 		o.TLS, o.Access = c.TLS, access
-		o.Control.Reload = func(context.Context) error { return nil }
+		o.Control.Reload = func(context.Context) ([]string, error) { return nil, nil }
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -5,18 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
 const (
 	defaultRelease = 2 * time.Minute
-	maxRelease     = time.Hour
+	// MaxRelease is for how long the GPUs may be let go.
+	MaxRelease = time.Hour
 )
 
 // Control is what may be asked of the agent from outside. What is nil is not offered.
 type Control struct {
-	// Reload reads the configuration again.
-	Reload func(context.Context) error
+	// Reload reads the configuration again. pending are the keys that changed and take effect only after a restart.
+	Reload func(context.Context) (pending []string, err error)
 	// Release lets go of the GPUs for a while, so that they can be reset or split.
 	Release func(context.Context, time.Duration) error
 	// Resume takes them back early.
@@ -39,7 +41,7 @@ func post(next http.HandlerFunc) http.HandlerFunc {
 }
 
 // control is a handler of requests that control the agent: only for those who showed who they are.
-func (s *Server) control(act string, do func(r *http.Request) error) http.HandlerFunc {
+func (s *Server) control(act string, do func(r *http.Request) (answer string, err error)) http.HandlerFunc {
 	return post(func(w http.ResponseWriter, r *http.Request) {
 		if s.o.Access == nil {
 			text(w, http.StatusForbidden, needsAccess)
@@ -49,7 +51,7 @@ func (s *Server) control(act string, do func(r *http.Request) error) http.Handle
 			text(w, http.StatusNotFound, "this agent cannot "+act)
 			return
 		}
-		err := do(r)
+		answer, err := do(r)
 		var mistake *mistakeError
 		switch {
 		case errors.As(err, &mistake):
@@ -59,7 +61,7 @@ func (s *Server) control(act string, do func(r *http.Request) error) http.Handle
 			text(w, http.StatusInternalServerError, fmt.Sprintf("%s: %v", act, err))
 		default:
 			s.o.Logger.Info("Asked from outside", "to", act, "from", r.RemoteAddr)
-			text(w, http.StatusOK, "ok")
+			text(w, http.StatusOK, answer)
 		}
 	})
 }
@@ -71,21 +73,28 @@ func (e *mistakeError) Error() string { return e.message }
 
 func (s *Server) controls(mux *http.ServeMux) {
 	c := s.o.Control
-	var reload, release, resume func(*http.Request) error
+	const done = "ok"
+	var reload, release, resume func(*http.Request) (string, error)
 	if c.Reload != nil {
-		reload = func(r *http.Request) error { return c.Reload(r.Context()) }
+		reload = func(r *http.Request) (string, error) {
+			pending, err := c.Reload(r.Context())
+			if len(pending) > 0 {
+				return "ok, but these take effect only when the agent is started again: " + strings.Join(pending, ", "), err
+			}
+			return done, err
+		}
 	}
 	if c.Release != nil {
-		release = func(r *http.Request) error {
+		release = func(r *http.Request) (string, error) {
 			d, err := releaseFor(r.URL.Query().Get("for"))
 			if err != nil {
-				return err
+				return "", err
 			}
-			return c.Release(r.Context(), d)
+			return done, c.Release(r.Context(), d)
 		}
 	}
 	if c.Resume != nil {
-		resume = func(r *http.Request) error { return c.Resume(r.Context()) }
+		resume = func(r *http.Request) (string, error) { return done, c.Resume(r.Context()) }
 	}
 	mux.Handle("POST /-/reload", s.limitRequests(s.control("read the configuration again", reload)))
 	mux.Handle("POST /-/release", s.limitRequests(s.control("let go of the GPUs", release)))
@@ -98,8 +107,8 @@ func releaseFor(text string) (time.Duration, error) {
 		return defaultRelease, nil
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 || d > maxRelease {
-		return 0, &mistakeError{fmt.Sprintf("for=%.40q: must be like 90s or 2m, up to %s", text, maxRelease)}
+	if err != nil || d <= 0 || d > MaxRelease {
+		return 0, &mistakeError{fmt.Sprintf("for=%.40q: must be like 90s or 2m, up to %s", text, MaxRelease)}
 	}
 	return d, nil
 }

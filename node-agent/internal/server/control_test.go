@@ -38,9 +38,9 @@ func (b *bench) do(method, path string, header http.Header) (int, string) {
 }
 
 func TestControl(t *testing.T) {
-	var asked []string
+	var asked, pending []string
 	control := Control{
-		Reload: func(context.Context) error { asked = append(asked, "reload"); return nil },
+		Reload: func(context.Context) ([]string, error) { asked = append(asked, "reload"); return pending, nil },
 		Release: func(_ context.Context, d time.Duration) error {
 			asked = append(asked, "release "+d.String())
 			return nil
@@ -79,8 +79,13 @@ func TestControl(t *testing.T) {
 	}
 	assert.Equal(t, []string{"reload", "release 2m0s", "release 1m30s", "reload"}, asked)
 
+	pending = []string{"ring", "events"}
+	status, body := b.do("POST", "/-/reload", token)
+	assert.Equal(t, 200, status)
+	assert.Equal(t, "ok, but these take effect only when the agent is started again: ring, events", body)
+
 	bare := newBench(t, func(o *Options) { o.Access = withToken(t) })
-	status, body := bare.do("POST", "/-/release", token)
+	status, body = bare.do("POST", "/-/release", token)
 	assert.Equal(t, 404, status)
 	assert.Equal(t, "this agent cannot let go of the GPUs", body)
 
