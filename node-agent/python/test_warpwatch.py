@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of warpwatch.py with the standard library alone: python3 -m unittest, in this folder."""
 
+import copy
 import http.server
 import json
 import math
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -173,6 +175,39 @@ class NeverRaises(Case):
             warpwatch.Reporter(interval="often").close()
             self.assertIsNone(warpwatch.attach_torchtitan(None, report))
 
+    def test_one_value_that_is_none_leaves_the_others(self):
+        agent = self.agent()
+        report = warpwatch.Reporter(url=agent.url, interval=3600)
+        with self.assertLogs("warpwatch") as logs:
+            report.step(loss="N/A", grad_norm=[1, 2], learning_rate=0.5, tokens="many")
+            report.close()
+        self.assertEqual(agent.values()["train_learning_rate"], 0.5)
+        self.assertNotIn("train_loss", agent.values())
+        self.assertIn("train_loss is not reported", logs.output[0])
+
+    def test_a_copy_begins_anew(self):
+        report = warpwatch.Reporter(job_id="7", rank=3, textfile_dir=self.folder(), timeout=1.5)
+        report.step(loss=1)
+        callback = warpwatch.lightning_callback(report)
+        again = pickle.loads(pickle.dumps(callback)), copy.deepcopy(report)
+        self.assertEqual(type(again[0]).__name__, "WarpwatchCallback")
+        self.assertEqual((again[1]._labels, again[1]._timeout), (report._labels, 1.5))
+        self.assertIsNone(again[1]._thread)
+        report.close()
+
+    def test_a_sink_that_hangs_holds_up_nobody(self):
+        let_go, entered = threading.Event(), threading.Event()
+        report = warpwatch.Reporter(textfile_dir=self.folder(), timeout=0)
+        report._sink.send = lambda *_: (entered.set(), let_go.wait(60))[1]
+        report._sink.close = mock.Mock(side_effect=OSError("stale file handle"))
+        report.step(loss=1)
+        self.assertTrue(entered.wait(10))
+        report.close()
+        report._sink.close.assert_not_called()  # it would hang, too
+        let_go.set()
+        report._thread.join(10)
+        report._sink.close.assert_called_once()
+
     def test_too_many_metrics(self):
         report = warpwatch.Reporter(textfile_dir=self.folder())
         with self.assertLogs("warpwatch") as logs:
@@ -220,6 +255,21 @@ class Textfile(Case):
         self.assertIn('# TYPE train_step_total counter\ntrain_step_total{job_id="a/\\"b\\"\\n",rank="0"} 7.0\n', text)
         report.close()
         self.assertEqual(os.listdir(folder), [])
+
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "no pipes here")
+    def test_what_others_put_in_its_way(self):
+        folder = self.folder()
+        sink = warpwatch._Textfile(folder, {"job_id": "a"})
+        victim = os.path.join(folder, "victim")
+        with open(victim, "w", encoding="utf-8") as f:
+            f.write("precious")
+        for put in (lambda: os.symlink(victim, sink.draft), lambda: os.mkfifo(sink.draft)):
+            put()
+            sink.send({"job_id": "a"}, {"train_loss": 1.0}, {}, 0, 0)
+            with open(sink.path, encoding="utf-8") as f:
+                self.assertIn('train_loss{job_id="a"} 1.0', f.read())
+        with open(victim, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "precious")
 
     def test_a_loop_that_ends_without_close_is_flushed(self):
         agent = self.agent()

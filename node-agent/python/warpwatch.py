@@ -126,6 +126,7 @@ class Reporter:
 
     def __init__(self, job_id=None, rank=None, node=None, gpu=None, labels=None, url=None, token_file=None,
                  textfile_dir=None, interval=5.0, timeout=2.0):
+        self._given = (job_id, rank, node, gpu, labels, url, token_file, textfile_dir, interval, timeout)
         self._pid, self._lock = os.getpid(), threading.Condition()
         self._gauges, self._counters, self._waiting = {}, {}, {}
         self._slot, self._thread, self._closed = None, None, False
@@ -159,6 +160,10 @@ class Reporter:
         }
         found.update(labels or {})
         return {k: str(v) for k, v in found.items() if v is not None and str(v) != ""}
+
+    def __reduce__(self):
+        """In a process that is started anew, and in a copy, it begins anew."""
+        return Reporter, self._given
 
     def _forked(self):
         """A child (a data loader's worker, say) has nothing to report, and none of its parent's threads and locks."""
@@ -277,7 +282,6 @@ class Reporter:
             thread = self._thread
         if thread is not None:
             thread.join(self._timeout + 0.5)
-        self._sink.close()
 
     # What is behind it.
 
@@ -292,22 +296,31 @@ class Reporter:
         return True
 
     def _put(self, name, value):
+        """Keep a value. One that is none leaves the others alone."""
         if value is None or not self._fits(name):
             return
-        with self._lock:
-            if name in self._waiting:
-                return  # the one before is not there yet: the host is ahead of the GPU
-            value = _take(value)
-            if isinstance(value, _OnTheWay):
-                self._waiting[name] = value
-            elif value is not None:
-                self._gauges[name] = float(value)
+        try:
+            with self._lock:
+                if name in self._waiting:
+                    return  # the one before is not there yet: the host is ahead of the GPU
+                value = _take(value)
+                if isinstance(value, _OnTheWay):
+                    self._waiting[name] = value
+                elif value is not None:
+                    self._gauges[name] = float(value)
+        except Exception as e:  # noqa: BLE001
+            _complain("%s is not reported: %s" % (name, e))
 
     def _settle(self):
         """Take the tensors that arrived; nobody waits for the others."""
         with self._lock:
-            for name in [n for n, v in self._waiting.items() if v.ready()]:
-                self._gauges[name] = float(self._waiting.pop(name).host)
+            for name in list(self._waiting):
+                try:
+                    if self._waiting[name].ready():
+                        self._gauges[name] = float(self._waiting.pop(name).host)
+                except Exception as e:  # noqa: BLE001
+                    self._waiting.pop(name, None)
+                    _complain("%s is not reported: %s" % (name, e))
 
     @_quiet
     def _memory(self):
@@ -355,6 +368,8 @@ class Reporter:
                 except Exception as e:  # noqa: BLE001
                     _complain("send to the Warpwatch agent: %s" % e)
             if closed:
+                with contextlib.suppress(Exception):
+                    self._sink.close()
                 return
 
 
@@ -389,9 +404,12 @@ class _Textfile:
                     lines.append("# HELP %s %s" % (name, HELP[name]))
                 lines.append("# TYPE %s %s" % (name, kind))
                 lines.append("%s{%s} %s" % (name, pairs, _number(value)))
-        with open(self.draft, "w", encoding="utf-8") as f:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.draft)
+        # Others may write into the folder, too: what they put under this name is neither followed nor waited for.
+        with open(self.draft, "x", encoding="utf-8") as f:
             f.write("\n".join(lines) + "\n")
-        os.chmod(self.draft, 0o644)
+            os.fchmod(f.fileno(), 0o644)
         os.replace(self.draft, self.path)
 
     def close(self):
@@ -490,6 +508,9 @@ def lightning_callback(report=None, tokens=None, samples=None):
             break
 
     class WarpwatchCallback(base):
+        def __reduce__(self):
+            return lightning_callback, (report, tokens, samples)
+
         def on_train_start(self, trainer, pl_module):
             report.model(parameters=pl_module, gpus=getattr(trainer, "world_size", None))
 
