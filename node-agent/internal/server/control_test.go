@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -154,13 +155,40 @@ func TestRequestsAtOnce(t *testing.T) {
 		b.server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		assert.Equal(t, 503, w.Code)
 		assert.Equal(t, "1", w.Header().Get("Retry-After"))
-		assert.Contains(t, w.Body.String(), "answers 1 requests at once")
+		assert.Contains(t, w.Body.String(), "answers 1 such requests at once")
 	}
 	status, _ := b.get("/-/healthy", nil)
 	assert.Equal(t, 200, status)
 	close(leave)
 	<-done
 	status, _ = b.get("/api/v1/inventory", nil)
+	assert.Equal(t, 200, status)
+}
+
+// An answer of megabytes is in memory until it is read: readers that do not read take the place of one another, and of
+// nobody else.
+func TestLargeAnswersAtOnce(t *testing.T) {
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	b := newBench(t, func(o *Options) {
+		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			arrived <- struct{}{}
+			<-leave
+		})
+	})
+	var reading sync.WaitGroup
+	for range largeRequests {
+		reading.Go(func() {
+			b.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		})
+		<-arrived
+	}
+	for path, want := range map[string]int{"/metrics": 503, "/api/v1/ring?metric=gpu_power_watts": 503, "/api/v1/inventory": 200} {
+		status, _ := b.get(path, nil)
+		assert.Equal(t, want, status, path)
+	}
+	close(leave)
+	reading.Wait()
+	status, _ := b.get("/api/v1/ring?metric=gpu_power_watts", nil)
 	assert.Equal(t, 200, status)
 }
 

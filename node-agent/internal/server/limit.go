@@ -11,6 +11,10 @@ import (
 const (
 	// defaultRequests is how many plain requests are answered at once when nothing is configured, as exporters do.
 	defaultRequests = 40
+	// largeRequests is how many of them may have an answer of megabytes, which is in memory until it is read.
+	largeRequests = 8
+	// maxConnections is how many connections are open at once, whether anything is asked on them or not. More wait.
+	maxConnections = 1024
 	// maxBody is the longest body of a request, where a handler does not know better.
 	maxBody = 16 << 20
 )
@@ -30,8 +34,14 @@ func limitRate(limiter *rate.Limiter, next http.Handler) http.Handler {
 }
 
 // limitRequests answers a number of requests at once, and turns the others away.
-func (s *Server) limitRequests(next http.Handler) http.Handler {
-	places := s.places
+func (s *Server) limitRequests(next http.Handler) http.Handler { return s.limitTo(s.places, next) }
+
+// limitLarge is limitRequests for those with a large answer.
+func (s *Server) limitLarge(next http.Handler) http.Handler {
+	return s.limitRequests(s.limitTo(s.large, next))
+}
+
+func (s *Server) limitTo(places chan struct{}, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case places <- struct{}{}:
@@ -40,7 +50,7 @@ func (s *Server) limitRequests(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		default:
 			s.figures.busy.Inc()
-			tooMany(w, http.StatusServiceUnavailable, fmt.Sprintf("this agent answers %d requests at once, which is its limit", cap(places)))
+			tooMany(w, http.StatusServiceUnavailable, fmt.Sprintf("this agent answers %d such requests at once, which is its limit", cap(places)))
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/exporter-toolkit/web"
+	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
@@ -61,6 +62,7 @@ type Server struct {
 	figures figures
 
 	places chan struct{} // one for each request that is answered
+	large  chan struct{} // one for each of those with a large answer
 
 	mu       sync.Mutex
 	readers  int
@@ -81,7 +83,7 @@ type figures struct {
 func New(o Options) (*Server, error) {
 	s := &Server{
 		o: o, figures: newFigures(o.Registerer), places: make(chan struct{}, cmp.Or(o.MaxRequests, defaultRequests)),
-		remotes: map[string]int{},
+		large: make(chan struct{}, largeRequests), remotes: map[string]int{},
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	landing, err := landingPage(o.Node)
@@ -92,13 +94,15 @@ func New(o Options) (*Server, error) {
 	open.HandleFunc("GET /-/healthy", s.healthy)
 	open.Handle("/", limitRate(o.Limiter, o.Access.protect(closed)))
 	for pattern, h := range map[string]http.Handler{
-		"GET /metrics": o.Metrics, "GET /-/ready": http.HandlerFunc(s.ready), "GET /{$}": landing,
-		"GET /api/v1/inventory": http.HandlerFunc(s.inventory), "GET /api/v1/ring": http.HandlerFunc(s.ring),
-		"GET /api/v1/events": http.HandlerFunc(s.events), "GET /api/v1/processes": http.HandlerFunc(s.processes),
+		"GET /-/ready": http.HandlerFunc(s.ready), "GET /{$}": landing,
+		"GET /api/v1/inventory": http.HandlerFunc(s.inventory),
+		"GET /api/v1/events":    http.HandlerFunc(s.events), "GET /api/v1/processes": http.HandlerFunc(s.processes),
 		"GET /api/v1/owners": http.HandlerFunc(s.owners), "POST /v1/metrics": s.receive(),
 	} {
 		closed.Handle(pattern, s.limitRequests(h))
 	}
+	closed.Handle("GET /metrics", s.limitLarge(o.Metrics))
+	closed.Handle("GET /api/v1/ring", s.limitLarge(http.HandlerFunc(s.ring)))
 	closed.HandleFunc("GET /api/v1/stream", s.stream)
 	s.controls(closed)
 	s.handler = withHeaders(o.Headers, open)
@@ -169,7 +173,7 @@ func (s *Server) Run(ctx context.Context, listeners []net.Listener) error {
 	for _, l := range listeners {
 		s.o.Logger.Info("Listening", "address", l.Addr().String(), "tls", s.o.TLS != nil)
 		serving.Go(func() {
-			if err := serve(hs, l); !errors.Is(err, http.ErrServerClosed) {
+			if err := serve(hs, netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 		})
