@@ -122,6 +122,9 @@ func (b *board) Sample(ctx context.Context, _ time.Time, groups device.Groups, i
 			return err
 		}
 	}
+	for i := range into.Values {
+		b.lib.plausible(&into.Values[i], groups)
+	}
 	return nil
 }
 

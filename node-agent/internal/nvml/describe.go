@@ -65,7 +65,7 @@ func migInstances(lib *library, handle nvml.Device, board gpu.Device) ([]gpu.Dev
 	if !lib.canSplit() {
 		return nil, nil
 	}
-	count, ret := handle.GetMaxMigDeviceCount()
+	count, ret := migSlots(handle)
 	if ret != nvml.SUCCESS {
 		return nil, failure(fmt.Sprintf("count the MIG instances of GPU %d", board.Index), ret)
 	}

@@ -23,6 +23,7 @@ type library struct {
 	// gpmRequest is large, and used by who has passed the gate.
 	gpmRequest *nvml.GpmMetricsGetType
 	metrics    [device.NumGroups][]device.Metric
+	spans      [device.NumMetrics]span
 
 	mu      sync.Mutex
 	present map[call]bool
@@ -35,6 +36,7 @@ func newLibrary(api nvml.Interface, o Options) *library {
 	}
 	for m := range device.NumMetrics {
 		l.metrics[m.Group()] = append(l.metrics[m.Group()], m)
+		l.spans[m] = spanOf(m)
 	}
 	return l
 }

@@ -22,6 +22,15 @@ func (l *library) canSplit() bool {
 	return l.hasAll(callMIGCount, callMIGHandle, callMIGGPUInstance, callMIGComputeInstance)
 }
 
+// maxMIG bounds what the driver says of how many MIG devices there may be; boards have seven or eight.
+const maxMIG = 64
+
+// migSlots is how many MIG devices a board may have.
+func migSlots(handle nvml.Device) (int, nvml.Return) {
+	count, ret := handle.GetMaxMigDeviceCount()
+	return min(count, maxMIG), ret
+}
+
 // open finds a MIG device of the instance: the first of several compute instances, which share its memory.
 func (b *board) open(in *instance) (nvml.Device, gpu.State) {
 	if !b.lib.canSplit() {
@@ -31,7 +40,7 @@ func (b *board) open(in *instance) (nvml.Device, gpu.State) {
 		return mig, gpu.OK
 	}
 	if b.migSlots == 0 {
-		count, ret := b.handle.GetMaxMigDeviceCount()
+		count, ret := migSlots(b.handle)
 		if b.tally(ret); ret != nvml.SUCCESS {
 			return nil, stateOf(ret)
 		}

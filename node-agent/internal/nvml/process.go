@@ -93,7 +93,7 @@ func (b *board) listInstances() error {
 	if !b.lib.canSplit() {
 		return b.listOf(b.handle, &b.unsupported, nil)
 	}
-	count, ret := b.handle.GetMaxMigDeviceCount()
+	count, ret := migSlots(b.handle)
 	if b.tally(ret); ret != nvml.SUCCESS {
 		return b.unlisted(stateOf(ret))
 	}

@@ -109,7 +109,7 @@ func (b *board) countLinks(groups device.Groups, v *device.Values) {
 		}
 		b.linksKnown = true
 		if reading.OK() && reading.Value > 0 {
-			b.links = min(int(reading.Value), maxLinks)
+			b.links = int(min(reading.Value, maxLinks))
 			b.fields.add(linkItems(b.links))
 		}
 	}
@@ -153,7 +153,7 @@ func (b *board) countC2C(v *device.Values) {
 		b.c2cKnown = true
 		if reading.OK() && reading.Value > 0 {
 			b.hasC2C = true
-			b.fields.add(c2cItems(min(int(reading.Value), maxC2C)))
+			b.fields.add(c2cItems(int(min(reading.Value, maxC2C))))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package nvml
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,6 +79,49 @@ func TestSentinelsAreNoReadings(t *testing.T) {
 	m = machine(t, "r545_wrong_type")
 	_, boards = opened(t, m)
 	assert.Equal(t, gpu.Read(40), take(t, m, boards[0])[0][device.MemoryTemperature])
+}
+
+// Numbers that were negative before somebody took their sign away, and others that are no measurements.
+func TestGarbageIsNoReading(t *testing.T) {
+	const minusTen32, minusTen64 = 1<<32 - 10, float64(1<<64 - 1<<12)
+	for _, garbage := range []float64{minusTen32, minusTen64, 1 << 63, math.NaN()} {
+		m := machine(t, "h200", func(s *nvmltest.Spec) {
+			g := &s.GPUs[0]
+			for _, call := range []string{
+				"GetPowerUsage", "GetTemperature", "GetEnforcedPowerLimit", "GetClockInfo", "GetFanSpeed", "GetPersistenceMode",
+				"GetCurrPcieLinkWidth", "GetUtilizationRates", "GetMemoryInfo_v2",
+			} {
+				g.Answers[call] = nvmltest.Answer{Value: nvmltest.Value{Base: garbage}}
+			}
+			for _, part := range []string{"gpu", "memory"} {
+				g.Answers["GetUtilizationRates"] = nvmltest.Answer{Parts: map[string]nvmltest.Value{part: {Base: garbage}}}
+			}
+			g.Answers["GetMemoryInfo_v2"] = nvmltest.Answer{Parts: map[string]nvmltest.Value{
+				"total": {Base: 1 << 37}, "used": {Base: garbage * 64}, "reserved": {Base: 1 << 20},
+			}}
+			for id := range g.Fields {
+				g.Fields[id] = nvmltest.Value{Base: garbage}
+			}
+			for id := range g.GPM {
+				g.GPM[id] = nvmltest.Value{Base: garbage}
+			}
+		})
+		_, boards := opened(t, m)
+		take(t, m, boards[0])
+		v := take(t, m, boards[0])[0]
+		for _, metric := range []device.Metric{
+			device.Power, device.PowerInstant, device.ModulePower, device.Temperature, device.MemoryTemperature, device.PowerLimit, device.SMClock,
+			device.PersistenceMode, device.PCIeLinkWidth, device.Utilization, device.SMActive, device.TensorActive, device.NVLinkTransmit,
+			device.RecoveryAction, device.MemoryUsed, device.FanSpeed,
+		} {
+			if v[metric].OK() {
+				// What is left of the garbage in a smaller type may be a number like any other.
+				assert.Less(t, v[metric].Value, 1.0, "%v: %s", garbage, metric)
+			}
+		}
+		assert.InDelta(t, 1<<37, v[device.MemoryTotal].Value, 0)
+		assert.Equal(t, gpu.OK.String(), v[device.FabricState].State.String(), "the rest goes on")
+	}
 }
 
 // D16: a passive board's fan is asked for once, not each tick; other readings go on. The same goes for fields.
