@@ -127,7 +127,9 @@ func parseProcess(text string) (process, string) {
 		case key == "name=":
 			p.name = value
 		default:
-			p.pid, _ = strconv.ParseUint(value, 10, 32) // what is not a number is not known
+			if pid, err := strconv.ParseUint(value, 10, 32); err == nil { // what is no number is not known
+				p.pid = pid
+			}
 		}
 	}
 	return p, text

@@ -27,6 +27,7 @@ func TestFormsOfAnXID(t *testing.T) {
 		"NVRM: Xid (PCI:0000:1a:00): 8, pid='<unknown>', name=<unknown>, ": {address: place, code: 8},
 		"NVRM: Xid (PCI:0000:1a:00): 8, pid=<unknown>, name=<unknown>":     {address: place, code: 8},
 		"NVRM: Xid (PCI:0000:1a:00): 8":                                    {address: place, code: 8},
+		"NVRM: Xid (PCI:0000:1a:00): 8, pid=4294967296, name=x, y":         {address: place, code: 8, process: process{name: "x"}, text: "y"},
 		"NVRM: Xid (PCI:0000:1a:00): 4294967295, pid=7194, x":              {address: place, code: 4294967295, process: process{pid: 7194}, text: "x"},
 		"NVRM: Xid (PCI:0000:1a:00 GPU-I:05): 94, pid=7194, Contained: CE User Channel (0x9). RST: No, D-RST: No": {
 			address: place, code: 94, gpuInstance: "5", process: process{pid: 7194}, text: "Contained: CE User Channel (0x9). RST: No, D-RST: No",
