@@ -60,6 +60,8 @@ func Parse(raw json.RawMessage, queryType string) (Query, error) {
 		AggregateBy: r.choice("aggregateBy", ByIdentity, groupings),
 		Source:      r.choice("source", SourceAuto, sources),
 		Live:        r.flag("live", true),
+		Reduce:      r.reduce("reduce"),
+		MaxSeries:   r.whole("maxSeries", 0, 1, MaxSeriesLimit),
 		Expr:        r.bounded("expr", maxPattern),
 		Format:      r.choice("format", FormatTimeSeries, formats),
 		Instant:     r.flag("instant", false),
@@ -83,11 +85,15 @@ func (q Query) validated() (Query, error) {
 			return Query{}, errors.New(`field "metric": name the metric to show, like "gpu_utilization_ratio"`)
 		}
 		q.Expr = ""
+		if err := q.validateReduce(); err != nil {
+			return Query{}, err
+		}
 	case TypePromQL:
 		if strings.TrimSpace(q.Expr) == "" {
 			return Query{}, errors.New(`field "expr": write a PromQL expression`)
 		}
 		q.Metric, q.Aggregation, q.AggregateBy, q.Source, q.Live = "", "", ByIdentity, SourceHistory, false
+		q.Reduce, q.MaxSeries = Reduce{}, 0
 	default:
 		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, shorten(q.Type), oneOf(types))
 	}
@@ -260,6 +266,7 @@ func ParseDuration(text string) (time.Duration, error) {
 var knownFields = []string{
 	"refId", "queryType", "schemaVersion", "clusters", "nodes", "gpus", "migs", "models", "namespaces", "pods", "jobs", "metric",
 	"aggregation", "aggregateBy", "source", "live", "format", "instant", "legend", "minStep", "expr",
+	"reduce", "maxSeries",
 }
 
 // misspelt finds a field that is one of ours but for its case or a plural.

@@ -54,6 +54,8 @@ type Query struct {
 	AggregateBy string // ByIdentity and so on
 	Source      string // SourceAuto and so on
 	Live        bool   // continue the panel by a stream
+	Reduce      Reduce // what an answer of very many lines is made into
+	MaxSeries   int    // how many lines are very many; 0 for the data source's limit
 
 	Expr string // of a TypePromQL query, macros not yet expanded
 
@@ -80,11 +82,15 @@ type document struct {
 	AggregateBy   string   `json:"aggregateBy,omitempty"`
 	Source        string   `json:"source,omitempty"`
 	Live          *bool    `json:"live,omitempty"`
-	Format        string   `json:"format,omitempty"`
-	Instant       bool     `json:"instant,omitempty"`
-	Legend        string   `json:"legend,omitempty"`
-	MinStep       string   `json:"minStep,omitempty"`
-	Expr          string   `json:"expr,omitempty"`
+
+	Reduce    *reduceDocument `json:"reduce,omitempty"`
+	MaxSeries int             `json:"maxSeries,omitempty"`
+
+	Format  string `json:"format,omitempty"`
+	Instant bool   `json:"instant,omitempty"`
+	Legend  string `json:"legend,omitempty"`
+	MinStep string `json:"minStep,omitempty"`
+	Expr    string `json:"expr,omitempty"`
 }
 
 // Canonical is the query as JSON in one form only: fields in a fixed order, lists sorted without duplicates, defaults
@@ -108,6 +114,7 @@ func (q Query) Canonical() []byte {
 		if !q.Live {
 			doc.Live = new(bool)
 		}
+		doc.Reduce, doc.MaxSeries = q.Reduce.document(), q.MaxSeries
 	}
 	text, err := json.Marshal(doc)
 	if err != nil {
