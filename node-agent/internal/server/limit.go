@@ -13,8 +13,6 @@ const (
 	defaultRequests = 40
 	// largeRequests is how many of them may have an answer of megabytes, which is in memory until it is read.
 	largeRequests = 8
-	// maxConnections is how many connections are open at once, whether anything is asked on them or not. More wait.
-	maxConnections = 1024
 	// maxBody is the longest body of a request, where a handler does not know better.
 	maxBody = 16 << 20
 )
@@ -62,10 +60,12 @@ func tooMany(w http.ResponseWriter, status int, message string) {
 }
 
 // remote is the address that a request comes from, without the port.
-func remote(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+func remote(r *http.Request) string { return hostOf(r.RemoteAddr) }
+
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return r.RemoteAddr
+		return address
 	}
 	return host
 }

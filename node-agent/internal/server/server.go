@@ -15,7 +15,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/exporter-toolkit/web"
-	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
@@ -75,6 +74,7 @@ type Server struct {
 type figures struct {
 	subscribers       prometheus.Gauge
 	refused, busy     prometheus.Counter
+	turnedAway        prometheus.Counter
 	dropped, forgot   prometheus.Counter
 	messages, payload prometheus.Counter
 }
@@ -117,14 +117,15 @@ func newFigures(r prometheus.Registerer) figures {
 		subscribers: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "warpwatch_agent_subscribers", Help: "Readers of the live stream.",
 		}),
-		refused:  counter("warpwatch_agent_subscribers_refused_total", "Readers refused because there were as many as may be."),
-		busy:     counter("warpwatch_agent_requests_refused_total", "Requests refused because as many as may be were being answered."),
-		dropped:  counter("warpwatch_agent_stream_dropped_ticks_total", "Ticks left out for readers that were too slow."),
-		forgot:   counter("warpwatch_agent_stream_dropped_events_total", "Events that were forgotten before a reader came for them."),
-		messages: counter("warpwatch_agent_stream_messages_total", "Messages sent to readers of the live stream."),
-		payload:  counter("warpwatch_agent_stream_sent_bytes_total", "Bytes sent to readers of the live stream."),
+		refused:    counter("warpwatch_agent_subscribers_refused_total", "Readers refused because there were as many as may be."),
+		busy:       counter("warpwatch_agent_requests_refused_total", "Requests refused because as many as may be were being answered."),
+		turnedAway: counter("warpwatch_agent_connections_refused_total", "Connections closed at once because as many as may be were open."),
+		dropped:    counter("warpwatch_agent_stream_dropped_ticks_total", "Ticks left out for readers that were too slow."),
+		forgot:     counter("warpwatch_agent_stream_dropped_events_total", "Events that were forgotten before a reader came for them."),
+		messages:   counter("warpwatch_agent_stream_messages_total", "Messages sent to readers of the live stream."),
+		payload:    counter("warpwatch_agent_stream_sent_bytes_total", "Bytes sent to readers of the live stream."),
 	}
-	r.MustRegister(f.subscribers, f.refused, f.busy, f.dropped, f.forgot, f.messages, f.payload)
+	r.MustRegister(f.subscribers, f.refused, f.busy, f.turnedAway, f.dropped, f.forgot, f.messages, f.payload)
 	return f
 }
 
@@ -168,12 +169,13 @@ func (s *Server) Run(ctx context.Context, listeners []net.Listener) error {
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
 	}
+	counting := newConnections(s.figures.turnedAway)
 	failed := make(chan error, len(listeners))
 	var serving sync.WaitGroup
 	for _, l := range listeners {
 		s.o.Logger.Info("Listening", "address", l.Addr().String(), "tls", s.o.TLS != nil)
 		serving.Go(func() {
-			if err := serve(hs, netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			if err := serve(hs, limited{l, counting}); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 		})
