@@ -121,11 +121,7 @@ func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstance
 }
 
 func endpoint(cluster string, e settings.Endpoint, client *http.Client) history.Endpoint {
-	out := history.Endpoint{ID: e.ID, Cluster: cluster, URL: e.URL, HTTP: client, Timeout: e.Timeout}
-	if e.ReplicaLabel != "" {
-		out.ReplicaLabels = []string{e.ReplicaLabel}
-	}
-	return out
+	return history.Endpoint{ID: e.ID, Cluster: cluster, URL: e.URL, HTTP: client, Timeout: e.Timeout, ReplicaLabels: e.ReplicaLabels}
 }
 
 // Dispose ends what the instance started. Streams that still run end with an error, so that Grafana runs them again

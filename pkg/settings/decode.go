@@ -2,48 +2,16 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
-
-// stored is jsonData as Grafana keeps it.
-type stored struct {
-	Clusters []struct {
-		Name      string `json:"name"`
-		Endpoints []struct {
-			ID            string `json:"id"`
-			URL           string `json:"url"`
-			Auth          string `json:"auth"`
-			User          string `json:"user"`
-			Timeout       string `json:"timeout"`
-			ReplicaLabel  string `json:"replicaLabel"`
-			TLSSkipVerify bool   `json:"tlsSkipVerify"`
-			ServerName    string `json:"serverName"`
-		} `json:"endpoints"`
-	} `json:"clusters"`
-	ScrapeInterval string `json:"scrapeInterval"`
-	Agents         struct {
-		Discovery string `json:"discovery"`
-		Static    []struct {
-			Cluster string `json:"cluster"`
-			Address string `json:"address"`
-		} `json:"static"`
-		Allow         []string `json:"allow"`
-		Scheme        string   `json:"scheme"`
-		Auth          string   `json:"auth"`
-		User          string   `json:"user"`
-		TLSSkipVerify bool     `json:"tlsSkipVerify"`
-		ServerName    string   `json:"serverName"`
-	} `json:"agents"`
-	NoticeLevel string `json:"noticeLevel"`
-}
 
 // Parse reads jsonData and the decrypted secureJsonData, fills in defaults and validates. The error joins every
 // problem found; each names its key and says what to write there. Secrets are in none of them.
@@ -56,29 +24,24 @@ func Parse(jsonData json.RawMessage, secure map[string]string) (Settings, error)
 		return Settings{}, decodeError(err)
 	}
 	var problems []error
-	s := Settings{NoticeLevel: gpu.Info, Unknown: unknownKeys(jsonData, secure, in)}
-
-	s.ScrapeInterval = duration("scrapeInterval", in.ScrapeInterval, DefaultScrapeInterval, &problems)
-	switch in.NoticeLevel {
-	case "", "info":
-	case "warning":
-		s.NoticeLevel = gpu.Warning
-	case "error":
-		s.NoticeLevel = gpu.Error
-	default:
-		problems = append(problems, fmt.Errorf("noticeLevel: %q is not a level: write info, warning or error", in.NoticeLevel))
+	s := Settings{
+		NoticeLevel:    level("noticeLevel", in.NoticeLevel, gpu.Info, &problems),
+		FailedEndpoint: level("failedEndpoint", in.FailedEndpoint, gpu.Warning, &problems),
+		ScrapeInterval: duration("scrapeInterval", in.ScrapeInterval, DefaultScrapeInterval, &problems),
+		MaxSeries:      orDefault(in.MaxSeries, DefaultMaxSeries),
+		Cache:          in.Cache.read(secure, &problems),
+		Dialects:       rawDialects(in.Dialects),
+		Unknown:        unknownKeys(jsonData, secure, in),
+	}
+	if !isCompression(in.Compression) && in.Compression != "" {
+		problems = append(problems, fmt.Errorf("compression: %q is not a choice: write auto, on or off", in.Compression))
+		in.Compression = ""
 	}
 	for i, c := range in.Clusters {
 		cluster := Cluster{Name: strings.TrimSpace(c.Name)}
 		for j, e := range c.Endpoints {
 			key := fmt.Sprintf("clusters[%d].endpoints[%d]", i, j)
-			prefix := "endpoint_" + e.ID + "_"
-			cluster.Endpoints = append(cluster.Endpoints, Endpoint{
-				ID: e.ID, URL: cleanURL(e.URL), ReplicaLabel: strings.TrimSpace(e.ReplicaLabel),
-				Timeout: duration(key+".timeout", e.Timeout, DefaultTimeout, &problems),
-				Auth:    auth(e.Auth, e.User, prefix, secure),
-				TLS:     TLS{SkipVerify: e.TLSSkipVerify, ServerName: e.ServerName, CACert: secure[prefix+"caCert"]},
-			})
+			cluster.Endpoints = append(cluster.Endpoints, e.read(key, in, secure, &problems))
 		}
 		s.Clusters = append(s.Clusters, cluster)
 	}
@@ -86,9 +49,7 @@ func Parse(jsonData json.RawMessage, secure map[string]string) (Settings, error)
 		Discovery: Discovery(in.Agents.Discovery),
 		Scheme:    in.Agents.Scheme,
 		Auth:      auth(in.Agents.Auth, in.Agents.User, "agents_", secure),
-		TLS: TLS{
-			SkipVerify: in.Agents.TLSSkipVerify, ServerName: in.Agents.ServerName, CACert: secure["agents_caCert"],
-		},
+		TLS:       in.Agents.tls("agents_", secure),
 	}
 	for _, a := range in.Agents.Static {
 		s.Agents.Static = append(s.Agents.Static, StaticAgent{
@@ -113,6 +74,114 @@ func Parse(jsonData json.RawMessage, secure map[string]string) (Settings, error)
 		problems = append(problems, err)
 	}
 	return s, errors.Join(problems...)
+}
+
+// read fills in an endpoint's defaults.
+func (e storedEndpoint) read(key string, in stored, secure map[string]string, problems *[]error) Endpoint {
+	prefix := secretsOf(e.ID)
+	out := Endpoint{
+		ID: e.ID, URL: cleanURL(e.URL), Role: Role(e.Role),
+		Timeout:     duration(key+".timeout", e.Timeout, DefaultTimeout, problems),
+		Concurrency: orDefault(e.Concurrency, DefaultConcurrency),
+		Auth:        auth(e.Auth, e.User, prefix, secure),
+		TLS:         e.tls(prefix, secure),
+		SecureSocks: switched(e.SecureSocksProxy),
+		Compression: Compression(cmp.Or(e.Compression, in.Compression, string(CompressAuto))),
+	}
+	switch switched(e.OAuthPassThru) {
+	case On:
+		out.Forward = ForwardAlways
+		if string(in.OAuthPassThru) != "true" {
+			*problems = append(*problems, fmt.Errorf("%s.oauthPassThru: Grafana hands over no identity as long as the data source's own oauthPassThru is off: "+
+				"set it at the top level, too", key))
+		}
+	case Off:
+		out.Forward = ForwardNever
+	}
+	for _, name := range append([]string{e.ReplicaLabel}, e.ReplicaLabels...) {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(out.ReplicaLabels, name) {
+			out.ReplicaLabels = append(out.ReplicaLabels, name)
+		}
+	}
+	for _, name := range e.Headers {
+		out.Headers = append(out.Headers, Header{Name: strings.TrimSpace(name), Value: NewSecret(strings.TrimSpace(secure[prefix+headerSecret+name]))})
+	}
+	return out
+}
+
+// secretsOf is what the keys of an endpoint's secrets start with.
+func secretsOf(id string) string { return "endpoint_" + id + "_" }
+
+// headerSecret is what stands before a header's name in the key of its value.
+const headerSecret = "header_"
+
+func (t storedTLS) tls(prefix string, secure map[string]string) TLS {
+	return TLS{
+		SkipVerify: t.TLSSkipVerify, ServerName: t.ServerName, CACert: secure[prefix+"caCert"],
+		ClientCert: secure[prefix+"tlsClientCert"], ClientKey: NewSecret(secure[prefix+"tlsClientKey"]),
+	}
+}
+
+func (c storedCache) read(secure map[string]string, problems *[]error) Cache {
+	out := Cache{MaxBytes: orDefault(c.MaxBytes, DefaultCacheBytes)}
+	if c.Remote == nil {
+		return out
+	}
+	out.Remote = RemoteCache{
+		Type: c.Remote.Type, User: c.Remote.User, Database: c.Remote.Database, TLS: c.Remote.TLS, Password: NewSecret(secure["cache_password"]),
+		Timeout: duration("cache.remote.timeout", c.Remote.Timeout, DefaultCacheTimeout, problems),
+	}
+	for _, address := range c.Remote.Addresses {
+		if address = strings.TrimSpace(address); address != "" {
+			out.Remote.Addresses = append(out.Remote.Addresses, address)
+		}
+	}
+	return out
+}
+
+// rawDialects takes the quotes off where a form stored the text of the JSON.
+func rawDialects(raw json.RawMessage) json.RawMessage {
+	raw = bytes.TrimSpace(raw)
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		raw = bytes.TrimSpace([]byte(text))
+	}
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+func orDefault[T any](value *T, fallback T) T {
+	if value == nil {
+		return fallback
+	}
+	return *value
+}
+
+func switched(value *bool) Switch {
+	switch {
+	case value == nil:
+		return AsDataSource
+	case *value:
+		return On
+	}
+	return Off
+}
+
+func level(key, text string, fallback gpu.Severity, problems *[]error) gpu.Severity {
+	switch text {
+	case "":
+	case "info":
+		return gpu.Info
+	case "warning":
+		return gpu.Warning
+	case "error":
+		return gpu.Error
+	default:
+		*problems = append(*problems, fmt.Errorf("%s: %q is not a level: write info, warning or error", key, text))
+	}
+	return fallback
 }
 
 func auth(method, user, prefix string, secure map[string]string) Auth {
@@ -144,7 +213,7 @@ func duration(key, text string, fallback time.Duration, problems *[]error) time.
 func decodeError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return fmt.Errorf("%s: expected %s, found %s: correct it in the data source's settings or its provisioning file",
-			wrong.Field, jsonKind(wrong.Type.Kind().String()), wrong.Value)
+			strings.ReplaceAll(wrong.Field, "storedTLS.", ""), jsonKind(wrong.Type.Kind().String()), wrong.Value)
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("jsonData: not valid JSON at byte %d (%w): save the data source's settings again or correct its provisioning file",
@@ -161,47 +230,9 @@ func jsonKind(goKind string) string {
 		return "an object"
 	case "bool":
 		return "true or false"
+	case "int", "int64":
+		return "a whole number"
 	default:
 		return "text in quotes"
 	}
-}
-
-// unknownKeys lists what is written but never read. On the top level Grafana and its SDK keep keys of their own
-// (httpHeaderName1, oauthPassThru, …), so only what lies below our keys is judged, and secrets by their prefix.
-func unknownKeys(jsonData json.RawMessage, secure map[string]string, in stored) []string {
-	var top struct {
-		Clusters []struct {
-			Endpoints []map[string]json.RawMessage `json:"endpoints"`
-		} `json:"clusters"`
-		Agents map[string]json.RawMessage `json:"agents"`
-	}
-	if json.Unmarshal(jsonData, &top) != nil {
-		return nil // the typed decoding reports it
-	}
-	var unknown []string
-	add := func(path string, object map[string]json.RawMessage, known ...string) {
-		for key := range object {
-			if !slices.Contains(known, key) {
-				unknown = append(unknown, path+"."+key)
-			}
-		}
-	}
-	secrets := []string{"agents_password", "agents_token", "agents_caCert"}
-	for i, c := range top.Clusters {
-		for j, e := range c.Endpoints {
-			add(fmt.Sprintf("clusters[%d].endpoints[%d]", i, j), e,
-				"id", "url", "auth", "user", "timeout", "replicaLabel", "tlsSkipVerify", "serverName")
-			prefix := "endpoint_" + in.Clusters[i].Endpoints[j].ID + "_"
-			secrets = append(secrets, prefix+"password", prefix+"token", prefix+"caCert")
-		}
-	}
-	add("agents", top.Agents, "discovery", "static", "allow", "scheme", "auth", "user", "tlsSkipVerify", "serverName")
-	for key, value := range secure {
-		ours := strings.HasPrefix(key, "endpoint_") || strings.HasPrefix(key, "agents_")
-		if ours && value != "" && !slices.Contains(secrets, key) {
-			unknown = append(unknown, "secureJsonData."+key)
-		}
-	}
-	sort.Strings(unknown)
-	return unknown
 }

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -12,6 +13,10 @@ import (
 const (
 	DefaultScrapeInterval = 15 * time.Second
 	DefaultTimeout        = 30 * time.Second
+	DefaultConcurrency    = 20
+	DefaultMaxSeries      = 1000
+	DefaultCacheBytes     = 256 << 20
+	DefaultCacheTimeout   = 500 * time.Millisecond
 	DefaultAgentPort      = "9847"
 )
 
@@ -21,7 +26,11 @@ type Settings struct {
 	ScrapeInterval time.Duration // of the exporters, by Prometheus; the finest step worth asking for
 	Agents         Agents
 	NoticeLevel    gpu.Severity // notices below it are not shown
-	Unknown        []string     // keys that mean nothing here, each with its path: typing errors, mostly
+	FailedEndpoint gpu.Severity // of the notice that a server failed while others answered
+	MaxSeries      int          // of a panel; more become bands or the first and last of them
+	Cache          Cache
+	Dialects       json.RawMessage // the user's own exporters for the catalogue, as written; nil for none
+	Unknown        []string        // keys that mean nothing here, each with its path: typing errors, mostly
 }
 
 // Cluster is one GPU cluster and the servers that know it.
@@ -32,12 +41,81 @@ type Cluster struct {
 
 // Endpoint is one Prometheus-compatible server.
 type Endpoint struct {
-	ID           string // names it in messages and in the keys of its secrets
-	URL          string // without the trailing slash and without /api/v1
-	Auth         Auth
-	TLS          TLS
-	Timeout      time.Duration
-	ReplicaLabel string // the label that tells replicas apart, dropped before series are compared; "" for none
+	ID            string // names it in messages and in the keys of its secrets
+	URL           string // without the trailing slash and without /api/v1
+	Role          Role
+	Auth          Auth
+	Forward       Forwarding
+	Headers       []Header // sent with every request, after what the data source itself adds
+	TLS           TLS
+	SecureSocks   Switch // through Grafana's secure SOCKS proxy
+	Timeout       time.Duration
+	Concurrency   int      // requests at the same time
+	ReplicaLabels []string // what tells replicas apart, dropped before series are compared
+	Compression   Compression
+}
+
+// Role is what an endpoint is to the others of its cluster.
+type Role string
+
+// Roles of an endpoint.
+const (
+	AnyRole Role = ""        // not said: it is asked, and what it says is merged
+	Replica Role = "replica" // it has what the other replicas of the cluster have, so one of them is asked
+	Shard   Role = "shard"   // it has a part of the cluster, so it is always asked
+)
+
+// Forwarding is whether the identity of the user who asks is sent along.
+type Forwarding uint8
+
+// Ways to forward an identity.
+const (
+	ForwardGiven  Forwarding = iota // when Grafana hands it over and the endpoint has no credentials of its own
+	ForwardAlways                   // and nothing is asked without one
+	ForwardNever
+)
+
+// Header is a header of the user's choice.
+type Header struct {
+	Name  string
+	Value Secret
+}
+
+// Switch is on, off, or what the data source as a whole is set to.
+type Switch uint8
+
+// Positions of a switch.
+const (
+	AsDataSource Switch = iota
+	On
+	Off
+)
+
+// Compression is whether answers may come compressed. It saves bytes and costs more time than decoding them.
+type Compression string
+
+// Ways to decide about compression.
+const (
+	CompressAuto Compression = "auto" // unless the server is on loopback or a private network
+	CompressOn   Compression = "on"
+	CompressOff  Compression = "off"
+)
+
+// Cache is where answers are kept.
+type Cache struct {
+	MaxBytes int64 // of memory; 0 for no cache
+	Remote   RemoteCache
+}
+
+// RemoteCache is one that several Grafana servers share.
+type RemoteCache struct {
+	Type      string   // "memcached", "redis" or "" for none
+	Addresses []string // host:port
+	User      string   // redis only
+	Password  Secret   // redis only
+	Database  int      // redis only
+	TLS       bool
+	Timeout   time.Duration // of one operation
 }
 
 // Method of authentication.
@@ -57,11 +135,13 @@ type Auth struct {
 	Secret Secret
 }
 
-// TLS is how the other side is verified.
+// TLS is how the other side is verified, and how it verifies us.
 type TLS struct {
 	SkipVerify bool
 	ServerName string // "" for the host of the URL
 	CACert     string // PEM; "" for the system's authorities
+	ClientCert string // PEM; "" for none
+	ClientKey  Secret // PEM
 }
 
 // Discovery is how agents are found.

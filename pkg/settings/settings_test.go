@@ -16,6 +16,14 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
+// clientKey was made for these tests.
+const clientKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgmwOv1dtj9Bqg7cti
+DxvE3ScwSY2MJsaikSaAvL+sqlyhRANCAARgiyTA0U3E5ezfi7/6DmzZESNQ1grQ
+cOnBmA4yI3iNkICTzhWA2FnuVr5Uwz5maQCaESjI4LYHrloirahvA12Y
+-----END PRIVATE KEY-----
+`
+
 // stored is one file of the corpus: what Grafana hands over, and the messages it must give.
 type stored struct {
 	JSONData       json.RawMessage   `json:"jsonData"`
@@ -78,7 +86,7 @@ func TestParseAccepts(t *testing.T) {
 			Clusters: []settings.Cluster{
 				{Name: "north", Endpoints: []settings.Endpoint{
 					{
-						ID: "north-a", URL: "https://prom.example.com/prometheus", Timeout: 10 * time.Second, ReplicaLabel: "replica",
+						ID: "north-a", URL: "https://prom.example.com/prometheus", Timeout: 10 * time.Second, ReplicaLabels: []string{"replica"},
 						Auth: settings.Auth{Method: "basic", User: "grafana", Secret: settings.NewSecret("pw-1")},
 						TLS:  settings.TLS{ServerName: "prom.internal", CACert: "PEM"},
 					},
@@ -114,12 +122,24 @@ func TestParseAccepts(t *testing.T) {
 			}}},
 			Agents: settings.Agents{Discovery: "prometheus", Scheme: "http", Auth: settings.Auth{Method: "none"}},
 			Unknown: []string{
-				"agents.allowed", "clusters[0].endpoints[0].timout", "secureJsonData.agents_pasword", "secureJsonData.endpoint_north-b_token",
+				"agents.allowed", "cache.remot", "clusters[0].endpoints[0].timout", "clusters[0].nam", "noticelevels", "scrapInterval",
+				"secureJsonData.agents_pasword", "secureJsonData.cache_pass", "secureJsonData.endpoint_north-b_token",
 			},
 		},
 	}
+	for name, expected := range want {
+		// What every file leaves out.
+		expected.FailedEndpoint, expected.MaxSeries, expected.Cache.MaxBytes = gpu.Warning, 1000, 256<<20
+		for _, c := range expected.Clusters {
+			for i := range c.Endpoints {
+				c.Endpoints[i].Concurrency, c.Endpoints[i].Compression = 20, settings.CompressAuto
+			}
+		}
+		want[name] = expected
+	}
+	want["everything"] = everything()
 	secret := cmp.Comparer(func(a, b settings.Secret) bool { return a.Reveal() == b.Reveal() })
-	certificate := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".CACert" },
+	certificate := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".CACert" || p.Last().String() == ".ClientCert" },
 		cmp.Comparer(func(a, b string) bool { return (a == "") == (b == "") }))
 	for name, expected := range want {
 		t.Run(name, func(t *testing.T) {
@@ -135,22 +155,53 @@ func TestParseAccepts(t *testing.T) {
 	}
 }
 
+// everything is what the file of this name says: all that may be set.
+func everything() settings.Settings {
+	return settings.Settings{
+		ScrapeInterval: 15 * time.Second, FailedEndpoint: gpu.Error, MaxSeries: 200,
+		Cache: settings.Cache{MaxBytes: 1 << 30, Remote: settings.RemoteCache{
+			Type: "redis", Addresses: []string{"cache-1.example.com:6379", "[::1]:6380"}, User: "grafana", Password: settings.NewSecret("tok-9"),
+			Database: 3, TLS: true, Timeout: 200 * time.Millisecond,
+		}},
+		Dialects: json.RawMessage(`{"mine":{"prefix":"acme_"}}`),
+		Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{
+			{
+				ID: "north-a", URL: "https://a.example.com", Role: settings.Replica, Auth: settings.Auth{Method: "none"}, Forward: settings.ForwardAlways,
+				Headers: []settings.Header{{Name: "X-Scope-OrgID", Value: settings.NewSecret("tok-7")}, {Name: "x-key", Value: settings.NewSecret("tok-8")}},
+				TLS:     settings.TLS{ClientCert: "PEM", ClientKey: settings.NewSecret(clientKey)}, SecureSocks: settings.On,
+				Timeout: time.Minute, Concurrency: 5, ReplicaLabels: []string{"replica", "prometheus_replica"}, Compression: settings.CompressOn,
+			},
+			{
+				ID: "north-b", URL: "https://b.example.com", Role: settings.Replica, Auth: settings.Auth{Method: "none"}, Forward: settings.ForwardNever,
+				SecureSocks: settings.Off, Timeout: 30 * time.Second, Concurrency: 20, Compression: settings.CompressOff,
+			},
+		}}},
+		Agents: settings.Agents{
+			Discovery: "prometheus", Scheme: "https", Auth: settings.Auth{Method: "none"},
+			TLS: settings.TLS{ClientCert: "PEM", ClientKey: settings.NewSecret(clientKey)},
+		},
+	}
+}
+
 // However settings are printed, no secret comes out.
 func TestSecretsStayHidden(t *testing.T) {
-	in, jsonData := read(t, "testdata/good/full.json")
-	got, err := settings.Parse(jsonData, in.SecureJSONData)
-	if err != nil {
-		t.Fatal(err)
+	printed := ""
+	for _, file := range []string{"full", "everything"} {
+		in, jsonData := read(t, "testdata/good/"+file+".json")
+		got, err := settings.Parse(jsonData, in.SecureJSONData)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed += string(asJSON)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			printed += fmt.Sprintf(verb, got)
+		}
 	}
-	asJSON, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	printed := string(asJSON)
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		printed += fmt.Sprintf(verb, got)
-	}
-	for _, secret := range []string{"pw-1", "tok-2", "tok-3", fmt.Sprintf("%x", "pw-1")} {
+	for _, secret := range []string{"pw-1", "tok-2", "tok-3", "tok-7", "tok-8", "tok-9", "PRIVATE KEY", fmt.Sprintf("%x", "pw-1")} {
 		if strings.Contains(printed, secret) {
 			t.Errorf("%q shows", secret)
 		}

@@ -21,7 +21,12 @@ func (s Settings) Validate() error {
 	if s.ScrapeInterval < time.Second || s.ScrapeInterval > time.Hour {
 		v.add("scrapeInterval", "%s is out of range: write how often Prometheus scrapes the GPUs, between 1s and 1h", s.ScrapeInterval)
 	}
+	if s.MaxSeries < minSeries || s.MaxSeries > maxSeries {
+		v.add("maxSeries", "%d is out of range: write how many series a panel may show one by one, between %d and %d", s.MaxSeries, minSeries, maxSeries)
+	}
 	v.clusters(s.Clusters)
+	v.cache(s.Cache)
+	v.dialects(s.Dialects)
 	v.agents(s.Agents, len(s.Clusters) > 0)
 	return errors.Join(v.problems...)
 }
@@ -55,18 +60,9 @@ func (v *validator) clusters(clusters []Cluster) {
 			v.add(key+".endpoints", "is empty: add a Prometheus URL or remove the cluster %q", c.Name)
 		}
 		for j, e := range c.Endpoints {
-			at := fmt.Sprintf("%s.endpoints[%d]", key, j)
-			v.id(at+".id", e.ID, ids)
-			v.url(at+".url", e.URL)
-			v.auth(at, "endpoint_"+e.ID+"_", e.Auth)
-			v.tls("endpoint_"+e.ID+"_", e.TLS)
-			if e.Timeout < time.Second || e.Timeout > 10*time.Minute {
-				v.add(at+".timeout", "%s is out of range: write between 1s and 10m", e.Timeout)
-			}
-			if e.ReplicaLabel != "" && !isLabelName(e.ReplicaLabel) {
-				v.add(at+".replicaLabel", "%q is not a label name: write the external label that tells replicas apart, such as replica", e.ReplicaLabel)
-			}
+			v.endpoint(fmt.Sprintf("%s.endpoints[%d]", key, j), e, ids)
 		}
+		v.roles(key, c)
 	}
 }
 
@@ -156,6 +152,7 @@ func (v *validator) auth(key, prefix string, a Auth) {
 }
 
 func (v *validator) tls(prefix string, t TLS) {
+	v.clientCertificate(prefix, t)
 	if t.CACert == "" {
 		return
 	}
