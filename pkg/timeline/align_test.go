@@ -56,7 +56,7 @@ func TestAlign(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := Align([]gpu.Series{{Times: tc.times, Values: tc.values}}, tc.step, tc.period)
+			got := Align([]gpu.Series{{Times: tc.times, Values: tc.values}}, tc.step, tc.period, KeepLast)
 			require.Equal(t, tc.wantTimes, got[0].Times)
 			sameValues(t, tc.want, got[0].Values)
 		})

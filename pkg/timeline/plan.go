@@ -12,6 +12,8 @@ type Plan struct {
 	Step    time.Duration // of the grid that history is on, and that live samples are put on
 	Period  time.Duration // how far apart live samples are; 0 when there are none
 	Counter bool          // the metric is a counter: live samples are turned into rates, history already is one
+	// Keep is which of several live samples in a bin counts: KeepLast, KeepMax or KeepMin.
+	Keep Keep
 	Aggregation
 }
 
@@ -20,7 +22,7 @@ func (p Plan) Live(live []gpu.Series) []gpu.Series {
 	if p.Counter {
 		live = Rate(live, RateWindow(p.Step, p.Period))
 	}
-	return Align(live, p.Step, p.Period)
+	return Align(live, p.Step, p.Period, p.Keep)
 }
 
 // Build joins history with raw live samples and aggregates. The join comes first, so that a group is the same set of

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -175,9 +174,7 @@ func (r *Rows) Add(now time.Time, tick Tick) []Row {
 		n.cell = append(n.cell[:0], values...)
 	default:
 		for i, v := range values {
-			if !math.IsNaN(v) {
-				n.cell[i] = v
-			}
+			n.cell[i] = r.plan.Keep.merge(n.cell[i], v)
 		}
 	}
 	n.ticked, n.last, n.bin = true, tick.Time, bin

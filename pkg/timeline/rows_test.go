@@ -158,6 +158,7 @@ func TestRowsAreWhatBuildGives(t *testing.T) {
 			Step:        []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}[rng.IntN(3)],
 			Period:      []time.Duration{250 * time.Millisecond, time.Second}[rng.IntN(2)],
 			Counter:     rng.IntN(2) == 0,
+			Keep:        []Keep{KeepLast, KeepMax, KeepMin}[rng.IntN(3)],
 			Aggregation: Aggregation{By: By(rng.IntN(4)), Fn: Fn(rng.IntN(4)), Relative: rng.IntN(2) == 0},
 		}
 		nodes, ticks := randomTicks(rng, plan.Period)
