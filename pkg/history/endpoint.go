@@ -34,6 +34,8 @@ type endpoint struct {
 	maxAnswer int64
 	now       func() time.Time
 
+	cached *extents // of all endpoints of a History
+
 	useGET       atomic.Bool  // POST was refused
 	blockedUntil atomic.Int64 // Unix milliseconds, of Retry-After
 

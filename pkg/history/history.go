@@ -41,14 +41,29 @@ type Options struct {
 	// Tenant tells callers apart who may see different data through the same endpoints, by the credentials that are
 	// forwarded for them. What one tenant's servers said is never shown to another. nil when all see the same.
 	Tenant func(context.Context) string
+	// CacheBytes is the memory that answers of range queries may take which are kept for the next one; 0 for
+	// DefaultCacheBytes, negative to keep none.
+	CacheBytes int64
+	// CacheFreshness is how late samples may reach the servers. What is newer is asked for again every time; what comes
+	// later than that is seen after as long as it was late, at least ten minutes. 0 for the longest of two steps, a minute
+	// and four scrape intervals.
+	CacheFreshness time.Duration
+	// CacheRemote is a cache that several processes share, behind the one in memory; nil for none. CacheNamespace tells the
+	// data source, and its credentials, apart from others that use it; it is required then.
+	CacheRemote    Remote
+	CacheNamespace string
+	// CacheMetrics counts what the cache does; nil when nobody reads it.
+	CacheMetrics *CacheMetrics
 
 	now     func() time.Time
 	reading *budget
 }
 
-// History asks the endpoints of a data source. It is safe for concurrent use and holds no goroutines.
+// History asks the endpoints of a data source. It is safe for concurrent use and holds no goroutines but those of requests
+// that somebody waits for.
 type History struct {
 	endpoints []*endpoint
+	extents   *extents
 	catalog   *catalog.Catalog
 	options   Options
 }
@@ -84,7 +99,11 @@ func New(endpoints []Endpoint, c *catalog.Catalog, o Options) (*History, error) 
 	if o.now == nil {
 		o.now = time.Now
 	}
-	h := &History{catalog: c, options: o}
+	cached, err := newExtents(o)
+	if err != nil {
+		return nil, err
+	}
+	h := &History{extents: cached, catalog: c, options: o}
 	seen := map[string]bool{}
 	for _, spec := range endpoints {
 		if seen[spec.ID] {
@@ -95,10 +114,14 @@ func New(endpoints []Endpoint, c *catalog.Catalog, o Options) (*History, error) 
 		if err != nil {
 			return nil, err
 		}
+		e.cached = cached
 		h.endpoints = append(h.endpoints, e)
 	}
 	return h, nil
 }
+
+// Close gives back the memory of the cache.
+func (h *History) Close() { h.extents.close() }
 
 // inScope are the endpoints whose cluster the scope selects. When there are none but could be, the notice says so.
 func (h *History) inScope(s query.Scope) ([]*endpoint, []gpu.Notice) {

@@ -143,12 +143,10 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 	if filter != "" {
 		c.asked = "(" + c.asked + ")" + filter
 	}
-	a, err := e.evaluate(ctx, c.asked, q.Instant, w)
+	a, err := e.evaluateOurs(ctx, c.asked, q.Instant, w)
 	if err != nil {
 		return c, err
 	}
-	// Hints about how the expression is written are not for people who did not write it.
-	a.Infos = nil
 	c.notices = append(c.notices, remarks(e, a)...)
 	if q.Instant && m.Kind == catalog.Gauge && filter == "" && len(a.Series) > 0 {
 		if c.old, err = h.ages(ctx, e, p, alternatives, w); err != nil {

@@ -51,17 +51,25 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	return result
 }
 
-// evaluate runs an expression over the window, or at its end.
+// evaluate runs an expression over the window, or at its end. The answer's values are the caller's own.
 func (e *endpoint) evaluate(ctx context.Context, expr string, instant bool, w query.Window) (*answer, error) {
+	return e.ask(ctx, expr, instant, w, false)
+}
+
+// evaluateOurs is evaluate for what we wrote: hints about how an expression is written are not for people who did not
+// write it, and are dropped.
+func (e *endpoint) evaluateOurs(ctx context.Context, expr string, instant bool, w query.Window) (*answer, error) {
+	return e.ask(ctx, expr, instant, w, true)
+}
+
+func (e *endpoint) ask(ctx context.Context, expr string, instant bool, w query.Window, quiet bool) (*answer, error) {
 	form := url.Values{"query": {expr}, "timeout": {strconv.FormatFloat(e.Timeout.Seconds(), 'f', -1, 64) + "s"}}
 	if instant {
 		form.Set("time", timestamp(w.To))
-		return e.query(ctx, instantPath, form)
+		return e.cached.instant(ctx, e, form, quiet)
 	}
-	form.Set("start", timestamp(w.Start()))
-	form.Set("end", timestamp(w.End()))
 	form.Set("step", strconv.FormatFloat(w.Step.Seconds(), 'f', -1, 64))
-	return e.query(ctx, rangePath, form)
+	return e.cached.overRange(ctx, e, form, w.Start().UnixMilli(), w.End().UnixMilli(), w.Step.Milliseconds(), quiet)
 }
 
 func timestamp(t time.Time) string {
