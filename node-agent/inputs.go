@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -50,7 +51,7 @@ type parts struct {
 	describer *attribute.Attributor // nil when nobody looks for owners
 	gather    prometheus.Gatherers
 	runs      []func(context.Context) error
-	collected []prometheus.Collector
+	figures   *registered // about the parts themselves
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -98,8 +99,9 @@ func (in *inputs) replace(f config.File) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range next.collected {
-		in.own.MustRegister(c)
+	if next.describer == nil && in.node.Source == config.SourceNVML {
+		// What was known of owners before is not true for ever.
+		in.owners.Set(&snapshot.OwnerList{Time: time.Now(), Notices: []string{"owners are not looked for: see owners.enabled"}})
 	}
 	ctx, cancel := context.WithCancel(in.ctx)
 	next.stop = cancel
@@ -121,9 +123,7 @@ func (in *inputs) end(p *parts) {
 	}
 	p.stop()
 	p.running.Wait()
-	for _, c := range p.collected {
-		in.own.Unregister(c)
-	}
+	p.figures.clear()
 }
 
 // discard ends parts that were only built to see whether they can be.
@@ -133,15 +133,16 @@ func (in *inputs) discard(p *parts) {
 	for _, run := range p.runs {
 		_ = run(ended) // it gives back what it holds
 	}
+	p.figures.clear()
 }
 
 // build prepares the parts of a configuration, which register their figures about themselves with r.
 func (in *inputs) build(f config.File, r prometheus.Registerer) (*parts, error) {
-	p := &parts{settings: f}
+	p := &parts{settings: f, figures: &registered{with: r}}
 	for _, add := range []func(*parts, config.File, prometheus.Registerer) error{
 		in.addOwners, in.addTextfile, in.addLogRules, in.addRedfish, in.addExport,
 	} {
-		if err := add(p, f, r); err != nil {
+		if err := add(p, f, p.figures); err != nil {
 			in.discard(p)
 			return nil, err
 		}
@@ -185,7 +186,7 @@ func (in *inputs) addOwners(p *parts, f config.File, r prometheus.Registerer) er
 	return nil
 }
 
-func (in *inputs) addTextfile(p *parts, f config.File, _ prometheus.Registerer) error {
+func (in *inputs) addTextfile(p *parts, f config.File, r prometheus.Registerer) error {
 	t := f.Workload.Textfile
 	if t.Folder == "" {
 		return nil
@@ -196,8 +197,10 @@ func (in *inputs) addTextfile(p *parts, f config.File, _ prometheus.Registerer) 
 	if err != nil {
 		return fmt.Errorf("workload.textfile: %w", err)
 	}
+	if err := r.Register(textfile.NewCollector(reader)); err != nil {
+		return fmt.Errorf("register the figures of the textfiles: %w", err)
+	}
 	p.runs = append(p.runs, reader.Run)
-	p.collected = append(p.collected, textfile.NewCollector(reader))
 	return nil
 }
 
