@@ -22,7 +22,8 @@ type Options struct {
 	Step        time.Duration // widest regular distance between two samples; 0 when there is none
 	Executed    string        // what was asked of the servers, for the query inspector
 	Notices     []gpu.Notice
-	Custom      any // goes to meta.custom as it is
+	Custom      any  // goes to meta.custom as it is
+	Complete    bool // no row is left out of a table, however many there are: it is computed with, not looked at
 }
 
 // version of the data plane contract that all frames here follow.

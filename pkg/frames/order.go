@@ -13,7 +13,8 @@ import (
 const (
 	MaxSeries = 1000
 	MaxCells  = 4_000_000 // rows times columns of one frame
-	MaxRows   = 20_000    // of a table
+	MaxRows   = 20_000    // of a table of samples
+	MaxLatest = 200_000   // of a table with a row for each device
 )
 
 // Sort puts series into the one order that all answers and streams use: devices by cluster, node and index, as people
@@ -58,6 +59,20 @@ func Limit(series []gpu.Series) ([]gpu.Series, []gpu.Notice) {
 	}
 	return series[:keep:keep], []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
 		"Showing %d of %d series: narrow the query by cluster, node, GPU or model, or aggregate it.", keep, len(series))}}
+}
+
+// LimitCells keeps the first series that a frame has room for, however many they are, and says so when some are left out.
+func LimitCells(series []gpu.Series) ([]gpu.Series, []gpu.Notice) {
+	rows := 1
+	for _, s := range series {
+		rows = max(rows, len(s.Times))
+	}
+	keep := min(len(series), max(1, MaxCells/rows))
+	if keep == len(series) {
+		return series, nil
+	}
+	return series[:keep:keep], []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
+		"Showing %d of %d series: more than %d values are not sent to a browser. Narrow the query, or give it a larger minimum step.", keep, len(series), MaxCells)}}
 }
 
 // Silent says which series hold no finite number at all, so that an empty line in the legend explains itself.

@@ -11,7 +11,7 @@ import (
 // Latest is one row for every series: its dimensions as text columns and its newest value. For devices the columns
 // are always the same seven, so that a panel's column settings fit every selection. Without series it has no fields.
 func Latest(series []gpu.Series, o Options) *data.Frame {
-	series, o = limitRows(series, len(series), o)
+	series, o = limitRows(series, len(series), MaxLatest, o)
 	frame := o.empty(data.FrameTypeNumericLong)
 	if len(series) == 0 {
 		return frame
@@ -37,7 +37,7 @@ func Long(series []gpu.Series, o Options) *data.Frame {
 	for _, s := range series {
 		rows += len(s.Times)
 	}
-	series, o = limitRows(series, rows, o)
+	series, o = limitRows(series, rows, MaxRows, o)
 	frame := o.empty(data.FrameTypeTimeSeriesLong)
 	if len(series) == 0 {
 		return frame
@@ -95,13 +95,13 @@ func dimensions(series []gpu.Series, owner []int) data.Fields {
 }
 
 // limitRows keeps the first series whose rows fit into a table.
-func limitRows(series []gpu.Series, rows int, o Options) ([]gpu.Series, Options) {
-	if rows <= MaxRows {
+func limitRows(series []gpu.Series, rows, most int, o Options) ([]gpu.Series, Options) {
+	if rows <= most || o.Complete {
 		return series, o
 	}
 	perSeries := (rows + len(series) - 1) / len(series)
-	keep := max(1, MaxRows/perSeries)
+	keep := max(1, most/perSeries)
 	o.Notices = append(o.Notices[:len(o.Notices):len(o.Notices)], gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
-		"Showing %d of %d series (%d rows at most): narrow the query by cluster, node, GPU or model.", keep, len(series), MaxRows)})
+		"Showing %d of %d series (%d rows at most): narrow the query by cluster, node, GPU or model.", keep, len(series), most)})
 	return series[:keep], o
 }

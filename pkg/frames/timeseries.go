@@ -55,15 +55,32 @@ func Multi(series []gpu.Series, o Options) data.Frames {
 	return out
 }
 
-// union merges the times of all series. Series that share a grid cost one comparison each.
+// union merges the times of all series. Series that add none, as on one grid, cost one comparison and no memory.
 func union(series []gpu.Series) []int64 {
 	times := series[0].Times
 	for _, s := range series[1:] {
-		if !slices.Equal(times, s.Times) {
+		if !contains(times, s.Times) {
 			times = merge(times, s.Times)
 		}
 	}
 	return times
+}
+
+// contains reports whether all of the rising list b is in the rising list a.
+func contains(a, b []int64) bool {
+	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] {
+		return true
+	}
+	for _, t := range b {
+		for len(a) > 0 && a[0] < t {
+			a = a[1:]
+		}
+		if len(a) == 0 || a[0] != t {
+			return false
+		}
+		a = a[1:]
+	}
+	return true
 }
 
 // merge of two rising lists, each time once.

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -119,9 +118,13 @@ func spread(out []float64, times []int64, s gpu.Series, carry int64) {
 	}
 }
 
-// mergeTimes is the union of two rising lists. It returns the first when the second adds nothing.
+// mergeTimes is the union of two rising lists. It returns one of them when the other adds nothing, so that the union of
+// very many lists that are alike costs no memory.
 func mergeTimes(a, b []int64) []int64 {
-	if len(a) == 0 || slices.Equal(a, b) {
+	switch {
+	case len(b) == 0 || len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] || contains(a, b):
+		return a
+	case len(a) == 0:
 		return b
 	}
 	out := make([]int64, 0, len(a)+len(b)/8)
@@ -141,4 +144,19 @@ func mergeTimes(a, b []int64) []int64 {
 	}
 	out = append(out, a[i:]...)
 	return append(out, b[j:]...)
+}
+
+// contains reports whether all of the rising list b is in the rising list a.
+func contains(a, b []int64) bool {
+	i := 0
+	for _, t := range b {
+		for i < len(a) && a[i] < t {
+			i++
+		}
+		if i == len(a) || a[i] != t {
+			return false
+		}
+		i++
+	}
+	return true
 }

@@ -36,11 +36,11 @@ func TestTop(t *testing.T) {
 		{0, RankAvg, false, ""},
 	} {
 		got := ""
-		for i, s := range Top(input, tc.k, tc.by, tc.lowest) {
+		for i, at := range Top(input, tc.k, tc.by, tc.lowest) {
 			if i > 0 {
 				got += " "
 			}
-			got += s.Device.UUID
+			got += input[at].Device.UUID
 		}
 		require.Equal(t, tc.want, got, "%+v", tc)
 	}

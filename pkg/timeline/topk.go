@@ -18,10 +18,10 @@ const (
 	RankLast
 )
 
-// Top is the k series that rank highest, or lowest, best first. Of equals the one that comes first in the input, whose
-// order must therefore not change from one call to the next. Values that are not finite do not count, and a series
+// Top is where in the input the k series are that rank highest, or lowest, the first of them first. Of equals the one
+// that comes first in the input, whose order must therefore not change from one call to the next. Values that are not finite do not count, and a series
 // without any other is in no answer.
-func Top(series []gpu.Series, k int, by Rank, lowest bool) []gpu.Series {
+func Top(series []gpu.Series, k int, by Rank, lowest bool) []int {
 	type ranked struct {
 		at    int
 		value float64
@@ -39,9 +39,9 @@ func Top(series []gpu.Series, k int, by Rank, lowest bool) []gpu.Series {
 		}
 		return cmp.Or(c, cmp.Compare(a.at, b.at))
 	})
-	top := make([]gpu.Series, 0, min(k, len(places)))
+	top := make([]int, 0, min(k, len(places)))
 	for _, place := range places[:cap(top)] {
-		top = append(top, series[place.at])
+		top = append(top, place.at)
 	}
 	return top
 }
