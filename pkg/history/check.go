@@ -23,7 +23,7 @@ type EndpointStatus struct {
 // Check asks every endpoint what it is and whether it answers queries.
 func (h *History) Check(ctx context.Context) []EndpointStatus {
 	statuses := make([]EndpointStatus, len(h.endpoints))
-	for i, o := range fanOut(ctx, h.endpoints, h.check) {
+	for i, o := range askAll(ctx, h.endpoints, h.check) {
 		statuses[i] = o.value
 		statuses[i].ID, statuses[i].Cluster, statuses[i].Err = o.endpoint.ID, o.endpoint.Cluster, o.err
 	}

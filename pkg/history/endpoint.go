@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/api"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
 // Endpoint is one Prometheus-compatible server. Endpoints of the same cluster are replicas or shards of each other:
@@ -22,17 +24,31 @@ type Endpoint struct {
 	URL     string       // up to, and without, /api/v1
 	HTTP    *http.Client // authentication and TLS; nil for a plain client. Redirects to other hosts are never followed.
 	Timeout time.Duration
+	// Replica is whether the cluster's other replicas hold the same: then one of them is asked, and the others when it
+	// is slow, fails or has gaps. Endpoints that are no replicas are always asked.
+	Replica bool
 	// ReplicaLabels tell replicas apart and are dropped from PromQL results.
 	ReplicaLabels []string
+	// Concurrency is how many requests run at the same time; the others wait. 0 for DefaultConcurrency.
+	Concurrency int
+	Compression Compression
+	// Permit says why the endpoint must not be asked for a caller, whose context it is given; nil when it may always be.
+	Permit func(context.Context) error
 }
 
 // endpoint is an Endpoint ready to be asked.
 type endpoint struct {
 	Endpoint
-	client    api.Client
+	client    api.Client // makes the URLs
+	http      http.Client
 	host      string
 	maxAnswer int64
+	reading   *budget
 	now       func() time.Time
+	failure   gpu.Severity // of the notice that it failed
+	queue     queue
+	link      link
+	pulse     pulse
 
 	cached *extents // of all endpoints of a History
 
@@ -62,17 +78,23 @@ func newEndpoint(spec Endpoint, o Options) (*endpoint, error) {
 	if spec.HTTP != nil {
 		client = *spec.HTTP
 	}
-	transport := client.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
-	client.Transport = limited{transport, o.MaxAnswerBytes, o.reading}
 	client.CheckRedirect = sameServer
 	prometheus, err := api.NewClient(api.Config{Address: u.String(), Client: &client})
 	if err != nil {
 		return nil, fmt.Errorf("endpoint %q: set up its client: %w", spec.ID, err)
 	}
-	e := &endpoint{Endpoint: spec, client: prometheus, host: u.Host, maxAnswer: o.MaxAnswerBytes, now: o.now}
+	if spec.Concurrency <= 0 {
+		spec.Concurrency = DefaultConcurrency
+	}
+	e := &endpoint{
+		Endpoint: spec, client: prometheus, http: client, host: u.Host, maxAnswer: o.MaxAnswerBytes, reading: o.reading, now: o.now,
+		failure: gpu.Warning, queue: newQueue(spec.Concurrency),
+	}
+	if o.FailedEndpoint != nil {
+		e.failure = *o.FailedEndpoint
+	}
+	e.link.choice = spec.Compression
+	e.link.look(u.Hostname())
 	for _, c := range []interface{ setUp(func() time.Time) }{&e.vocabulary, &e.inventory, &e.agents, &e.maxima} {
 		c.setUp(o.now)
 	}
@@ -109,14 +131,15 @@ func (e *endpoint) attempt(ctx context.Context, path string, form url.Values) (*
 	if err != nil {
 		return nil, err
 	}
-	a, err := decode(body)
+	defer body.release()
+	a, err := decode(body.text)
 	switch {
 	case err != nil:
-		return nil, e.answerError(resp, body, err)
+		return nil, e.answerError(resp, body.text, err)
 	case a.Status == "error":
 		return nil, e.refusal(resp.StatusCode, a.ErrorType, a.Error)
 	case a.Status != "success":
-		return nil, e.answerError(resp, body, nil)
+		return nil, e.answerError(resp, body.text, nil)
 	}
 	return a, nil
 }
@@ -125,32 +148,45 @@ func (e *endpoint) attempt(ctx context.Context, path string, form url.Values) (*
 func (e *endpoint) fetch(ctx context.Context, path string, form url.Values) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
 	defer cancel()
-	return e.send(ctx, path, form)
+	resp, body, err := e.send(ctx, path, form)
+	return resp, body.own(), err
 }
 
-// send posts a form, or gets it where the server does not allow POST, and returns an answer with a good status.
-func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*http.Response, []byte, error) {
+// send posts a form, or gets it where the server does not allow POST, and returns an answer with a good status. It waits
+// for its turn when too many requests to the server are running.
+func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*http.Response, body, error) {
+	if e.Permit != nil {
+		if err := e.Permit(ctx); err != nil {
+			return nil, body{}, &Error{Endpoint: e.ID, Kind: KindUnauthorized, Status: http.StatusUnauthorized, Message: err.Error()}
+		}
+	}
+	if err := e.queue.enter(ctx); err != nil {
+		return nil, body{}, e.crowdedOut(ctx)
+	}
+	defer e.queue.leave()
 	if err := e.blocked(); err != nil {
-		return nil, nil, err
+		return nil, body{}, err
 	}
 	post := !e.useGET.Load() && len(form) > 0
-	resp, body, err := e.do(ctx, path, form, post)
+	resp, text, err := e.do(ctx, path, form, post)
 	if post && resp != nil && (resp.StatusCode == http.StatusMethodNotAllowed || resp.StatusCode == http.StatusNotImplemented) {
-		if resp, body, err = e.do(ctx, path, form, false); err == nil && resp.StatusCode/100 == 2 {
+		text.release()
+		if resp, text, err = e.do(ctx, path, form, false); err == nil && resp.StatusCode/100 == 2 {
 			e.useGET.Store(true)
 		}
 	}
 	switch {
 	case err != nil:
-		return nil, nil, e.transportError(ctx, err)
+		return nil, body{}, e.transportError(ctx, err)
 	case resp.StatusCode/100 != 2:
-		failed := e.statusError(resp, body)
+		defer text.release()
+		failed := e.statusError(resp, text.text)
 		if failed.RetryAfter > 0 {
 			e.blockedUntil.Store(e.now().Add(failed.RetryAfter).UnixMilli())
 		}
-		return nil, nil, failed
+		return nil, body{}, failed
 	}
-	return resp, body, nil
+	return resp, text, nil
 }
 
 // blocked is an error as long as the server has asked not to be asked.
@@ -165,7 +201,7 @@ func (e *endpoint) blocked() error {
 	}
 }
 
-func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bool) (*http.Response, []byte, error) {
+func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bool) (*http.Response, body, error) {
 	u := e.client.URL(path, nil)
 	method, content := http.MethodGet, io.Reader(http.NoBody)
 	if post {
@@ -175,7 +211,7 @@ func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bo
 	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), content)
 	if err != nil {
-		return nil, nil, err
+		return nil, body{}, err
 	}
 	req.Header.Set("Accept", "application/json")
 	if post {
@@ -183,5 +219,27 @@ func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bo
 		// A query changes nothing, so the transport may send it again when an idle connection turns out to be closed.
 		req.Header["Idempotency-Key"] = nil
 	}
-	return e.client.Do(ctx, req)
+	resp, err := e.http.Do(e.link.prepare(req))
+	if err != nil {
+		return nil, body{}, err
+	}
+	text, err := e.read(resp)
+	return resp, text, err
+}
+
+// read takes in a response and closes it.
+func (e *endpoint) read(resp *http.Response) (body, error) {
+	defer func() { _ = resp.Body.Close() }() // everything that is of use has been read
+	plain, err := unpacked(resp)
+	if err != nil {
+		return body{}, err
+	}
+	limit := e.maxAnswer
+	if resp.StatusCode/100 != 2 {
+		limit = min(limit, largestRefusal)
+		plain = io.LimitReader(plain, limit)
+	}
+	whole := &limitedBody{Reader: plain, reading: e.reading, left: limit}
+	defer whole.done()
+	return e.reading.read(whole)
 }

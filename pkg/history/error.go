@@ -96,6 +96,8 @@ func (e *endpoint) transportError(ctx context.Context, err error) *Error {
 	case errors.Is(err, errCrowded):
 		out.Kind = KindUnavailable
 		out.Message = "the answers that are being read are too large together; narrow the time range or the scope, or raise the minimum step"
+	case errors.Is(err, errEncoding):
+		out.Kind, out.Message = KindNotPrometheus, err.Error()+", which was not asked for; look at the proxies between"
 	case errors.As(err, &netError) && netError.Timeout():
 		out.Kind, out.Message = KindTimeout, e.slow()
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || isGzip(err):

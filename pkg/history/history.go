@@ -6,11 +6,9 @@ package history
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
@@ -22,6 +20,7 @@ import (
 const (
 	DefaultTimeout        = 30 * time.Second
 	DefaultMaxAnswerBytes = 256 << 20
+	DefaultConcurrency    = 20
 )
 
 // answersAtOnce is how many answers of the largest size may be read at the same time.
@@ -41,6 +40,8 @@ type Options struct {
 	// Tenant tells callers apart who may see different data through the same endpoints, by the credentials that are
 	// forwarded for them. What one tenant's servers said is never shown to another. nil when all see the same.
 	Tenant func(context.Context) string
+	// FailedEndpoint is the severity of the notice that an endpoint failed while others answered; nil for gpu.Warning.
+	FailedEndpoint *gpu.Severity
 	// CacheBytes is the memory that answers of range queries may take which are kept for the next one; 0 for
 	// DefaultCacheBytes, negative to keep none.
 	CacheBytes int64
@@ -60,12 +61,13 @@ type Options struct {
 }
 
 // History asks the endpoints of a data source. It is safe for concurrent use and holds no goroutines but those of requests
-// that somebody waits for.
+// that somebody waits for, and of what Agents asked for and did not wait for; Close ends these.
 type History struct {
-	endpoints []*endpoint
-	extents   *extents
-	catalog   *catalog.Catalog
-	options   Options
+	endpoints  []*endpoint
+	extents    *extents
+	catalog    *catalog.Catalog
+	options    Options
+	background *background
 }
 
 // Result is the answer to one query.
@@ -103,7 +105,7 @@ func New(endpoints []Endpoint, c *catalog.Catalog, o Options) (*History, error) 
 	if err != nil {
 		return nil, err
 	}
-	h := &History{extents: cached, catalog: c, options: o}
+	h := &History{extents: cached, catalog: c, options: o, background: newBackground()}
 	seen := map[string]bool{}
 	for _, spec := range endpoints {
 		if seen[spec.ID] {
@@ -120,8 +122,11 @@ func New(endpoints []Endpoint, c *catalog.Catalog, o Options) (*History, error) 
 	return h, nil
 }
 
-// Close gives back the memory of the cache.
-func (h *History) Close() { h.extents.close() }
+// Close ends what goes on in the background, and gives back the memory of the cache.
+func (h *History) Close() {
+	h.background.close()
+	h.extents.close()
+}
 
 // inScope are the endpoints whose cluster the scope selects. When there are none but could be, the notice says so.
 func (h *History) inScope(s query.Scope) ([]*endpoint, []gpu.Notice) {
@@ -155,71 +160,21 @@ func several(endpoints []*endpoint) bool {
 	return false
 }
 
-// fanOut calls ask for all endpoints at the same time and waits for all. Each has its own time limit, so a slow one
-// takes no time from the others.
-func fanOut[T any](ctx context.Context, endpoints []*endpoint, ask func(context.Context, *endpoint) (T, error)) []outcome[T] {
-	outcomes := make([]outcome[T], len(endpoints))
-	var wg sync.WaitGroup
-	for i, e := range endpoints {
-		wg.Go(func() {
-			value, err := ask(ctx, e)
-			outcomes[i] = outcome[T]{endpoint: e, value: value, err: e.asError(ctx, err)}
-		})
-	}
-	wg.Wait()
-	return outcomes
-}
-
-type outcome[T any] struct {
-	endpoint *endpoint
-	value    T
-	err      error
-}
-
-// asError makes every error an *Error, also that of a caller who gave up while another's request was under way.
-func (e *endpoint) asError(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	var known *Error
-	if errors.As(err, &known) {
-		return known
-	}
-	if ctx.Err() != nil {
-		return e.transportError(ctx, err)
-	}
-	return &Error{Endpoint: e.ID, Kind: KindUnavailable, Message: err.Error(), cause: err}
-}
-
-// split separates what was answered from what failed. With an answer, failures are notices; without, they are the error.
-func split[T any](outcomes []outcome[T]) (good []outcome[T], notices []gpu.Notice, err error) {
-	var errs []error
-	for _, o := range outcomes {
-		if o.err != nil {
-			errs = append(errs, o.err)
-			notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: "Part of the history is missing: " + o.err.Error() + "."})
-			continue
-		}
-		good = append(good, o)
-	}
-	if len(good) > 0 {
-		return good, notices, nil
-	}
-	return nil, nil, joined(errs)
-}
+// question is what one endpoint was asked.
+type question struct{ endpoint, text string }
 
 // executed lists what was asked, once where all endpoints were asked the same.
-func executed(asked []string, endpoints []*endpoint) string {
+func executed(asked []question) string {
 	var lines []string
 	same := true
-	for i, text := range asked {
-		same = same && text == asked[0]
-		if text != "" {
-			lines = append(lines, endpoints[i].ID+": "+text)
+	for _, q := range asked {
+		same = same && q.text == asked[0].text
+		if q.text != "" {
+			lines = append(lines, q.endpoint+": "+q.text)
 		}
 	}
 	if same && len(asked) > 0 {
-		return asked[0]
+		return asked[0].text
 	}
 	return strings.Join(lines, "\n")
 }

@@ -3,27 +3,16 @@ package history
 import (
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 )
 
-type oneBody string
-
-func (b oneBody) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{Body: io.NopCloser(strings.NewReader(string(b)))}, nil
-}
-
 // The answers to a panel's queries come at the same time: each may be fine alone, and all of them too much.
 func TestAnswersAreTooLargeTogether(t *testing.T) {
 	reading := &budget{size: 20}
-	transport := limited{oneBody("0123456789"), 15, reading}
-	open := func() io.ReadCloser {
-		resp, err := transport.RoundTrip(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.Body
+	limit := int64(15)
+	open := func() *limitedBody {
+		return &limitedBody{Reader: strings.NewReader("0123456789"), reading: reading, left: limit}
 	}
 	first, second, third := open(), open(), open()
 	for _, body := range []io.Reader{first, second} {
@@ -40,10 +29,8 @@ func TestAnswersAreTooLargeTogether(t *testing.T) {
 	if want := "north-a: the answers that are being read are too large together; narrow the time range"; !strings.HasPrefix(text, want) {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
-	for _, body := range []io.Closer{first, second, third, third} {
-		if err := body.Close(); err != nil {
-			t.Fatal(err)
-		}
+	for _, body := range []*limitedBody{first, second, third, third} {
+		body.done()
 	}
 	if used := reading.used.Load(); used != 0 {
 		t.Errorf("%d bytes are still counted after all were closed", used)
@@ -51,7 +38,7 @@ func TestAnswersAreTooLargeTogether(t *testing.T) {
 	if got, err := io.ReadAll(open()); err != nil || len(got) != 10 {
 		t.Errorf("afterwards: got %q, %v", got, err)
 	}
-	transport.limit = 9
+	limit = 9
 	if _, err := io.ReadAll(open()); !errors.Is(err, errLarge) {
 		t.Errorf("larger than the limit: got %v", err)
 	}

@@ -25,7 +25,7 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 	if err != nil || len(endpoints) == 0 {
 		return result
 	}
-	result.Executed = executed(asked, endpoints)
+	result.Executed = executed(asked)
 	r := reduced(all, q, m, w)
 	doubts := h.doubt(ctx, endpoints, q, r, w)
 	result.Series = r.series()
@@ -46,18 +46,19 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 // collectAll asks all servers. filter is what PromQL puts behind the expression, like " > 0". The error is set when none
 // answered.
 func (h *History) collectAll(ctx context.Context, endpoints []*endpoint, q query.Query, m catalog.Metric, w query.Window, filter string) (
-	all collected, asked []string, failed []gpu.Notice, err error,
+	all collected, asked []question, failed []gpu.Notice, err error,
 ) {
 	outcomes := fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (collected, error) {
 		return h.collect(ctx, e, q, m, w, filter)
 	})
 	good, failed, err := split(outcomes)
 	all = collected{roster: roster{}, tallies: tallies{}}
-	asked = make([]string, len(outcomes))
-	for i, o := range outcomes {
+	for _, o := range outcomes {
+		asking := question{endpoint: o.endpoint.ID}
 		if o.value.asked != "" {
-			asked[i] = describe(o.value.asked, q.Instant, w)
+			asking.text = describe(o.value.asked, q.Instant, w)
 		}
+		asked = append(asked, asking)
 	}
 	for _, o := range good {
 		all.merge(o.value)
