@@ -195,6 +195,15 @@ class NeverRaises(Case):
         self.assertIsNone(again[1]._thread)
         report.close()
 
+    def test_a_worker_of_a_loader_reports_nothing(self):
+        for info, want in ((object(), False), (None, True)):
+            data = types.SimpleNamespace(get_worker_info=lambda info=info: info)
+            with mock.patch.dict(sys.modules, {"torch.utils.data": data}):
+                report = warpwatch.Reporter(textfile_dir=self.folder())
+                report.step(loss=1)
+                self.assertEqual(report._thread is not None, want)
+                report.close()
+
     def test_a_sink_that_hangs_holds_up_nobody(self):
         let_go, entered = threading.Event(), threading.Event()
         report = warpwatch.Reporter(textfile_dir=self.folder(), timeout=0)

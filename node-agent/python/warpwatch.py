@@ -162,7 +162,7 @@ class Reporter:
         return {k: str(v) for k, v in found.items() if v is not None and str(v) != ""}
 
     def __reduce__(self):
-        """In a process that is started anew, and in a copy, it begins anew."""
+        """A copy begins anew, with the rank of the process that it is in unless one was given."""
         return Reporter, self._given
 
     def _forked(self):
@@ -170,7 +170,10 @@ class Reporter:
         self._closed, self._thread, self._sink, self._lock = True, None, None, threading.Condition()
 
     def _mine(self):
-        return self._sink is not None and not self._closed and self._pid == os.getpid()
+        if self._sink is None or self._closed or self._pid != os.getpid():
+            return False
+        data = sys.modules.get("torch.utils.data")  # a loader's worker that was started anew has a copy
+        return data is None or data.get_worker_info() is None
 
     # What a training loop calls.
 
