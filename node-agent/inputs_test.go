@@ -57,7 +57,7 @@ func TestPartsAreReplaced(t *testing.T) {
 		}
 		return parts
 	}
-	all := map[string]bool{"owners": true, "owner": true, "textfile": true, "log": true, "redfish": true, "otlp": true}
+	all := map[string]bool{"owners": true, "textfile": true, "log": true, "redfish": true, "otlp": true}
 	f := everything(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
