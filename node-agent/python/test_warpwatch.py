@@ -192,7 +192,8 @@ class NeverRaises(Case):
         again = pickle.loads(pickle.dumps(callback)), copy.deepcopy(report)
         self.assertEqual(type(again[0]).__name__, "WarpwatchCallback")
         self.assertEqual((again[1]._labels, again[1]._timeout), (report._labels, 1.5))
-        self.assertIsNone(again[1]._thread)
+        again[1].close()
+        self.assertIsNone(again[1]._thread, "there was nothing to send")
         report.close()
 
     def test_a_worker_of_a_loader_reports_nothing(self):

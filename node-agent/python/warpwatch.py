@@ -278,7 +278,8 @@ class Reporter:
         if not self._mine():
             return
         self._settle()
-        self._publish()
+        if self._gauges or self._counters:
+            self._publish()
         with self._lock:
             self._closed = True
             self._lock.notify_all()
