@@ -31,5 +31,8 @@ func (s Scope) String() string {
 		}
 		parts = append(parts, text)
 	}
+	for _, f := range s.filters {
+		parts = append(parts, f.String())
+	}
 	return strings.Join(parts, "; ")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
-	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
 // macroNames are the macros in the order that messages list them.
@@ -39,6 +38,12 @@ type Macros struct {
 
 // Expand replaces all macros. A macro that does not exist is the user's to mend, and the error lists those that do.
 func (m Macros) Expand(expr string) (string, error) {
+	expanded, err := m.expand(expr)
+	return expanded.text, err
+}
+
+func (m Macros) expand(expr string) (expansion, error) {
+	e := expansion{source: expr}
 	var out strings.Builder
 	rest := 0
 	for _, at := range macro.FindAllStringSubmatchIndex(expr, -1) {
@@ -50,18 +55,20 @@ func (m Macros) Expand(expr string) (string, error) {
 		} else {
 			name = expr[at[4]:at[5]]
 		}
-		text, ok := m.value(name, expr[:at[0]])
+		text, ok := m.value(name, expr[:at[0]], expr[at[1]:])
 		if !ok {
-			return "", fmt.Errorf("macro %s does not exist; use %s", expr[at[0]:at[1]], oneOf(macroNames))
+			return expansion{}, fmt.Errorf("macro %s does not exist; use %s", expr[at[0]:at[1]], oneOf(macroNames))
 		}
+		e.macros = append(e.macros, expanded{name: name, from: at[0], to: at[1], start: out.Len(), end: out.Len() + len(text)})
 		out.WriteString(text)
 	}
 	out.WriteString(expr[rest:])
-	return out.String(), nil
+	e.text = out.String()
+	return e, nil
 }
 
-// value is what a macro stands for; before is the expression up to it.
-func (m Macros) value(name, before string) (string, bool) {
+// value is what a macro stands for between the parts of the expression before and after it.
+func (m Macros) value(name, before, after string) (string, bool) {
 	length, rate := m.Window.Length(), m.Window.RateInterval()
 	switch name {
 	case "interval":
@@ -79,7 +86,7 @@ func (m Macros) value(name, before string) (string, bool) {
 	case "rate_interval_ms":
 		return strconv.FormatInt(rate.Milliseconds(), 10), true
 	case "gpu_filter":
-		return m.filter(before), true
+		return m.filter(before, after), true
 	case "gpu_identity":
 		return QuoteLabels(m.Catalog.GroupLabels()), true
 	}
@@ -89,146 +96,21 @@ func (m Macros) value(name, before string) (string, bool) {
 // promDuration never is "0s", which PromQL takes for no duration.
 func promDuration(d time.Duration) string { return model.Duration(max(d, time.Millisecond)).String() }
 
-// filter is $__gpu_filter for the selector that before ends in. It is never empty: a matcher that all series pass stands
+// filter is $__gpu_filter for the selector it stands in. It is never empty: a matcher that all series pass stands
 // in for no scope, so that the commas around it stay right.
-func (m Macros) filter(before string) string {
-	labels := m.Catalog.FilterFor(selectorHead(before))
-	var matchers []string
-	add := func(names []string, regex string) {
-		for _, name := range names {
-			text := regex
-			if len(names) > 1 {
-				// The series has one of these labels; the others read as empty.
-				text += "|"
-			}
-			matchers = append(matchers, RegexMatcher(name, text))
+func (m Macros) filter(before, after string) string {
+	labels := m.Catalog.FilterFor(selectorAround(before, after))
+	clauses := clausesOf(m.Scope, labels)
+	if len(clauses) == 0 {
+		name := "__name__"
+		if len(labels.Node) > 0 {
+			name = labels.Node[0]
 		}
+		return quoteName(name) + `=~".*"`
 	}
-	scope := m.Scope
-	if len(scope.Nodes) > 0 {
-		regex := RegexText(scope.Nodes)
-		if labels.Node[0] == "instance" {
-			regex = group(regex) + "(:[0-9]+)?"
-		}
-		add(labels.Node, regex)
-	}
-	if uuids := scope.uuidRegexes(); len(uuids) > 0 {
-		regex := strings.Join(uuids, "|")
-		if labels.Dialect == catalog.NvidiaSMI {
-			// nvidia_gpu_exporter writes UUIDs without the prefix.
-			regex = strings.ReplaceAll(regex, "GPU-", "(?:GPU-)?")
-		}
-		add(labels.UUID, regex)
-	}
-	if ids := scope.migIDs(); len(ids) > 0 {
-		add(labels.MIGID, strings.Join(ids, "|"))
-	}
-	if len(scope.Models) > 0 {
-		add(labels.Model, modelRegex(scope.Models))
-	}
-	if len(matchers) == 0 {
-		return quoteName(labels.Node[0]) + `=~".*"`
+	matchers := make([]string, len(clauses))
+	for i, c := range clauses {
+		matchers[i] = RegexMatcher(c.label, c.regex)
 	}
 	return strings.Join(matchers, ",")
-}
-
-// selectorHead is the name in front of the innermost open brace and what stands between that brace and the end.
-func selectorHead(before string) string {
-	open := strings.LastIndexByte(before, '{')
-	if open < 0 {
-		return ""
-	}
-	head := strings.TrimRight(before[:open], " \t\r\n")
-	start := len(head)
-	for start > 0 && isNameByte(head[start-1]) {
-		start--
-	}
-	return head[start:] + before[open:]
-}
-
-func isNameByte(c byte) bool {
-	return c == '_' || c == ':' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-func group(regex string) string {
-	if strings.HasPrefix(regex, "(") && strings.HasSuffix(regex, ")") && strings.Count(regex, "(") == 1 {
-		return regex
-	}
-	return "(?:" + regex + ")"
-}
-
-// ExactGPUs are the UUIDs of the GPUs that the lists of GPUs and of MIG instances select; false when they select all or
-// by regular expressions.
-func (s Scope) ExactGPUs() ([]string, bool) {
-	uuids := make([]string, 0, len(s.GPUs)+len(s.MIGs))
-	for _, value := range s.GPUs {
-		if _, isRegex := pattern(value); isRegex {
-			return nil, false
-		}
-		uuids = append(uuids, value)
-	}
-	if len(uuids) > 0 {
-		return uuids, true
-	}
-	for _, value := range s.MIGs {
-		uuid, _, isExact := exactMIG(value)
-		if !isExact {
-			return nil, false
-		}
-		uuids = append(uuids, uuid)
-	}
-	return uuids, len(uuids) > 0
-}
-
-// uuidRegexes are the GPUs that the lists of GPUs and of MIG instances select. MIG instances given as regular
-// expressions do not say which GPU they are on, so they select all.
-func (s Scope) uuidRegexes() []string {
-	var regexes []string
-	for _, value := range s.GPUs {
-		regexes = append(regexes, RegexText([]string{value}))
-	}
-	if len(regexes) > 0 {
-		return regexes
-	}
-	for _, value := range s.MIGs {
-		uuid, _, isExact := exactMIG(value)
-		if !isExact {
-			return nil
-		}
-		regexes = append(regexes, regexp.QuoteMeta(uuid))
-	}
-	return regexes
-}
-
-// migIDs are the instance ids that the list of MIG instances selects; nil when it has regular expressions.
-func (s Scope) migIDs() []string {
-	var ids []string
-	for _, value := range s.MIGs {
-		_, id, isExact := exactMIG(value)
-		if !isExact {
-			return nil
-		}
-		ids = append(ids, regexp.QuoteMeta(id))
-	}
-	return ids
-}
-
-func exactMIG(value string) (uuid, id string, ok bool) {
-	if _, isRegex := pattern(value); isRegex {
-		return "", "", false
-	}
-	return strings.Cut(value, "/")
-}
-
-// modelRegex matches a model under all its spellings: with or without the vendor's words, with blanks or dashes.
-func modelRegex(models []string) string {
-	parts := make([]string, len(models))
-	for i, value := range models {
-		if text, isRegex := pattern(value); isRegex {
-			parts[i] = text
-			continue
-		}
-		parts[i] = "(?:.*[ -])?" + strings.ReplaceAll(regexp.QuoteMeta(gpu.ShortModel(value)), " ", "[ -]")
-	}
-	return strings.Join(parts, "|")
 }

@@ -19,6 +19,9 @@ import (
 // MaxValues bounds each list of a scope, so that no query makes a matcher that servers refuse.
 const MaxValues = 10_000
 
+// MaxMinStep bounds the minimum step: a longer one would leave any range a single point.
+const MaxMinStep = 365 * 24 * time.Hour
+
 // Bounds on the length of texts, in bytes. Whatever is longer is a mistake, and costs everyone who handles it: servers
 // parse expressions in quadratic time, and messages quote what is wrong.
 const (
@@ -67,6 +70,9 @@ func Parse(raw json.RawMessage, queryType string) (Query, error) {
 		Instant:     r.flag("instant", false),
 		Legend:      r.text("legend"),
 		MinStep:     r.duration("minStep"),
+		InjectScope: r.flag("injectScope", false),
+		Filters:     r.filters("adhocFilters"),
+		Exemplars:   r.flag("exemplars", false),
 	}
 	if r.err == nil {
 		r.err = misspelt(fields)
@@ -93,11 +99,18 @@ func (q Query) validated() (Query, error) {
 			return Query{}, errors.New(`field "expr": write a PromQL expression`)
 		}
 		q.Metric, q.Aggregation, q.AggregateBy, q.Source, q.Live = "", "", ByIdentity, SourceHistory, false
+		q.Exemplars = q.Exemplars && !q.Instant
 		q.Reduce, q.MaxSeries = Reduce{}, 0
 	default:
 		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, shorten(q.Type), oneOf(types))
 	}
 	var err error
+	if q.Type != TypePromQL {
+		q.InjectScope, q.Exemplars = false, false
+		if q.Scope, q.Filters, err = q.Scope.restrict(q.Filters); err != nil {
+			return Query{}, err
+		}
+	}
 	q.Scope, err = q.Scope.Compile()
 	return q, err
 }
@@ -253,6 +266,9 @@ func (r *reader) duration(name string) time.Duration {
 	if err != nil {
 		r.fail(name, "%q is not a duration; write it like %q or %q", shorten(text), "15s", "1m")
 	}
+	if d > MaxMinStep {
+		r.fail(name, "%q leaves no range more than one point; use at most %q", shorten(text), model.Duration(MaxMinStep).String())
+	}
 	return d
 }
 
@@ -266,13 +282,16 @@ func ParseDuration(text string) (time.Duration, error) {
 var knownFields = []string{
 	"refId", "queryType", "schemaVersion", "clusters", "nodes", "gpus", "migs", "models", "namespaces", "pods", "jobs", "metric",
 	"aggregation", "aggregateBy", "source", "live", "format", "instant", "legend", "minStep", "expr",
-	"reduce", "maxSeries",
+	"reduce", "maxSeries", "injectScope", "adhocFilters", "exemplars",
 }
+
+// foreignFields are fields of Prometheus' own data source that come along when a panel's data source is changed.
+var foreignFields = []string{"exemplar"}
 
 // misspelt finds a field that is one of ours but for its case or a plural.
 func misspelt(fields map[string]json.RawMessage) error {
 	for _, name := range sortedKeys(fields) {
-		if slices.Contains(knownFields, name) {
+		if slices.Contains(knownFields, name) || slices.Contains(foreignFields, name) {
 			continue
 		}
 		for _, ours := range knownFields {

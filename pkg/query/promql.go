@@ -35,7 +35,11 @@ func RegexText(values []string) string {
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	return "(" + strings.Join(parts, "|") + ")"
+	text := strings.Join(parts, "|")
+	if len(parts) > plainAbove && regexp.QuoteMeta(text) == strings.ReplaceAll(text, "|", `\|`) {
+		return text
+	}
+	return "(" + text + ")"
 }
 
 // Matcher selects series whose label has one of the values of a scope list: label=~"(a|b)", or label="a" for a single

@@ -57,7 +57,10 @@ type Query struct {
 	Reduce      Reduce // what an answer of very many lines is made into
 	MaxSeries   int    // how many lines are very many; 0 for the data source's limit
 
-	Expr string // of a TypePromQL query, macros not yet expanded
+	Expr        string   // of a TypePromQL query, macros not yet expanded
+	InjectScope bool     // add the scope to the selectors of an Expr that has no $__gpu_filter
+	Exemplars   bool     // look for exemplars too, of a TypePromQL query over a range
+	Filters     []Filter // of the dashboard; without those that the scope's lists can hold, but for a TypePromQL query
 
 	Format  string // FormatTimeSeries or FormatTable
 	Instant bool   // one value a series, at the end of the range
@@ -91,6 +94,10 @@ type document struct {
 	Legend  string `json:"legend,omitempty"`
 	MinStep string `json:"minStep,omitempty"`
 	Expr    string `json:"expr,omitempty"`
+
+	InjectScope bool     `json:"injectScope,omitempty"`
+	Exemplars   bool     `json:"exemplars,omitempty"`
+	Filters     []Filter `json:"adhocFilters,omitempty"`
 }
 
 // Canonical is the query as JSON in one form only: fields in a fixed order, lists sorted without duplicates, defaults
@@ -102,6 +109,7 @@ func (q Query) Canonical() []byte {
 		GPUs: normal(q.Scope.GPUs), MIGs: normal(q.Scope.MIGs), Models: normal(q.Scope.Models),
 		Namespaces: normal(q.Scope.Namespaces), Pods: normal(q.Scope.Pods), Jobs: normal(q.Scope.Jobs),
 		Format: unless(q.Format, FormatTimeSeries), Instant: q.Instant, Legend: q.Legend,
+		InjectScope: q.InjectScope, Exemplars: q.Exemplars, Filters: q.Filters,
 	}
 	if q.MinStep > 0 {
 		doc.MinStep = model.Duration(q.MinStep).String()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -27,10 +28,15 @@ type Scope struct {
 	Pods       []string
 	Jobs       []string
 
+	filters  []Filter // ad-hoc filters that the lists cannot hold
 	compiled *matchers
 }
 
-type matchers struct{ clusters, nodes, gpus, migs, models, namespaces, pods, jobs list }
+type matchers struct {
+	clusters, nodes, gpus, migs, models, namespaces, pods, jobs list
+
+	conditions []condition
+}
 
 // Compile returns the scope ready for matching. The error names the list and the value that is no regular expression.
 func (s Scope) Compile() (Scope, error) {
@@ -52,6 +58,10 @@ func (s Scope) Compile() (Scope, error) {
 		if _, isRegex := pattern(mig); !isRegex && !strings.Contains(mig, "/") {
 			return Scope{}, fmt.Errorf(`field "migs": %q names no MIG instance; write "<GPU UUID>/<GPU instance id>", like "GPU-5e1f…/7"`, shorten(mig))
 		}
+	}
+	var err error
+	if m.conditions, err = compileFilters(s.filters); err != nil {
+		return Scope{}, err
 	}
 	s.compiled = &m
 	return s, nil
@@ -75,26 +85,34 @@ func (s Scope) Matches(d gpu.Device) bool {
 	m := s.matchers()
 	return m.clusters.match(d.Cluster) && m.nodes.match(d.Node) && m.gpus.match(d.UUID) &&
 		(m.migs.all() || d.IsMIG() && m.migs.match(MIGKey(d.Identity))) &&
-		(m.models.all() || m.models.match(d.Model) || m.models.matchModel(gpu.ShortModel(d.Model)))
+		(m.models.all() || m.models.match(d.Model) || m.models.matchModel(gpu.ShortModel(d.Model))) &&
+		matchDevice(m.conditions, d)
 }
 
 // MatchesNode reports whether the scope may select devices on the node.
 func (s Scope) MatchesNode(cluster, node string) bool {
 	m := s.matchers()
-	return m.clusters.match(cluster) && m.nodes.match(node)
+	return m.clusters.match(cluster) && m.nodes.match(node) && matchPlace(m.conditions, cluster, node)
 }
 
 // MatchesCluster reports whether the scope may select devices in the cluster.
-func (s Scope) MatchesCluster(cluster string) bool { return s.matchers().clusters.match(cluster) }
+func (s Scope) MatchesCluster(cluster string) bool {
+	m := s.matchers()
+	return m.clusters.match(cluster) && matchPlace(m.conditions, cluster, "")
+}
 
 // MatchesOwner reports whether the scope selects what the owner runs; each part is empty when there is none.
 func (s Scope) MatchesOwner(namespace, pod, job string) bool {
 	m := s.matchers()
-	return m.namespaces.matchOwner(namespace) && m.pods.matchOwner(pod) && m.jobs.matchOwner(job)
+	return m.namespaces.matchOwner(namespace) && m.pods.matchOwner(pod) && m.jobs.matchOwner(job) &&
+		matchOwner(m.conditions, namespace, pod, job)
 }
 
 // ByOwner reports whether the scope selects by owner, which only history knows.
-func (s Scope) ByOwner() bool { return len(s.Namespaces) > 0 || len(s.Pods) > 0 || len(s.Jobs) > 0 }
+func (s Scope) ByOwner() bool {
+	return len(s.Namespaces) > 0 || len(s.Pods) > 0 || len(s.Jobs) > 0 ||
+		slices.ContainsFunc(s.matchers().conditions, func(c condition) bool { return c.ofOwner() })
+}
 
 // MIGKey is how scopes and variables write a MIG instance: "<gpu uuid>/<gpu instance id>".
 func MIGKey(id gpu.Identity) string { return id.UUID + "/" + id.GPUInstance }
@@ -117,14 +135,9 @@ func compile(values []string) (list, error) {
 			l.exact[value] = true
 			continue
 		}
-		// Alone first: "a)|(b" would become valid, and unanchored, by the anchors around it.
-		_, err := regexp.Compile(text)
+		re, err := wholly(text, value)
 		if err != nil {
-			return list{}, notRegex(value, err)
-		}
-		re, err := regexp.Compile("^(?s:" + text + ")$")
-		if err != nil {
-			return list{}, notRegex(value, err)
+			return list{}, err
 		}
 		l.regexes = append(l.regexes, re)
 	}

@@ -1,0 +1,256 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// Prepared is a PromQL query as it goes to the servers.
+type Prepared struct {
+	Text string
+	// Type of the result, "" when Err is set.
+	Type parser.ValueType
+	// Err is what Prometheus' parser does not accept, at the place in the user's text. It is no reason not to ask: the
+	// languages of other servers are wider. Whoever is refused by a server has a better message here.
+	Err error
+	// Notices are what the user should know about the query itself.
+	Notices []gpu.Notice
+}
+
+// Prepare expands the macros of a PromQL query and adds the dashboard's filters to its selectors and, where the query
+// asks for it and does not place $__gpu_filter itself, the scope. Every error is the user's to mend.
+//
+// Filters go to all selectors; the scope goes to those of GPUs' series, by the labels of their dialect. Where nothing is
+// added the text stays as it was written; otherwise it is written anew from what was parsed, without its comments.
+func (m Macros) Prepare(q Query) (Prepared, error) {
+	e, err := m.expand(q.Expr)
+	if err != nil {
+		return Prepared{}, err
+	}
+	p := Prepared{Text: e.text}
+	if e.uses("gpu_filter") && q.Scope.ByOwner() {
+		p.Notices = append(p.Notices, gpu.Notice{Severity: gpu.Warning, Text: "$__gpu_filter does not select by namespace, pod or job: " +
+			"set injectScope instead, or filter by the labels of your exporter."})
+	}
+	scoped := q.InjectScope && !e.uses("gpu_filter") && q.Scope.selectsDevices()
+	expr, err := parsePromQL(e.text)
+	if err != nil {
+		p.Err = e.explain(err)
+		if scoped || len(q.Filters) > 0 {
+			return Prepared{}, fmt.Errorf("%w (filters can only be added to what Prometheus' parser accepts)", p.Err)
+		}
+		return p, nil
+	}
+	p.Type = expr.Type()
+	p.Notices = append(p.Notices, advise(expr, m.Catalog)...)
+	if !scoped && len(q.Filters) == 0 {
+		return p, nil
+	}
+	filters, err := matchersOfFilters(q.Filters)
+	if err != nil {
+		return Prepared{}, err
+	}
+	left := selectorNames{}
+	in := injector{additions: func(selector *parser.VectorSelector) (additions, error) {
+		if !scoped {
+			return filters, nil
+		}
+		sets, known, err := m.scopeAdditions(selector, q.Scope)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			left.add(selector)
+		}
+		return product(filters, sets)
+	}}
+	if expr, err = in.rewrite(expr, 0); err != nil {
+		return Prepared{}, err
+	}
+	p.Text = expr.String()
+	if len(left) > 0 {
+		p.Notices = append(p.Notices, gpu.Notice{Severity: gpu.Info, Text: "Not restricted to the scope, because these are no series of GPUs: " +
+			left.String() + "."})
+	}
+	return p, nil
+}
+
+// selectsDevices reports whether the scope restricts more than the servers that are asked.
+func (s Scope) selectsDevices() bool {
+	return len(s.Nodes) > 0 || len(s.GPUs) > 0 || len(s.MIGs) > 0 || len(s.Models) > 0 || s.ByOwner()
+}
+
+// scopeAdditions are the scope as matchers for a selector. It reports false for a selector that is not known to be of
+// GPUs' series.
+func (m Macros) scopeAdditions(selector *parser.VectorSelector, scope Scope) (additions, bool, error) {
+	name := nameOf(selector)
+	filter, ok := gpuFilter(m.Catalog, name)
+	if !ok {
+		return nil, false, nil
+	}
+	var set []*labels.Matcher
+	for _, c := range clausesOf(scope, filter) {
+		matcher, err := labels.NewMatcher(labels.MatchRegexp, c.label, c.regex)
+		if err != nil {
+			return nil, false, fmt.Errorf(`field "expr": restrict %s to the scope: %w`, shorten(name), err)
+		}
+		set = append(set, matcher)
+	}
+	sets := additions{set}
+	if scope.ByOwner() {
+		if !m.Catalog.NamesOwners(filter.Dialect) {
+			return nil, false, fmt.Errorf(
+				`field "injectScope": %s does not tell namespaces, pods and jobs; take a metric query, which knows them from elsewhere`, shorten(name))
+		}
+		owners, err := ownerAdditions(m.Catalog, scope)
+		if err != nil {
+			return nil, false, err
+		}
+		if sets, err = product(sets, owners); err != nil {
+			return nil, false, err
+		}
+	}
+	return sets, true, nil
+}
+
+// gpuFilter is how to select series of a name, false when it is not known to be of GPUs.
+func gpuFilter(c *catalog.Catalog, name string) (catalog.Filter, bool) {
+	filter := c.FilterFor(name)
+	if filter.Mark != "" {
+		return filter, true
+	}
+	_, known := c.SeriesDialect(name)
+	lower := strings.ToLower(name)
+	return filter, known || strings.HasPrefix(lower, "gpu_") || strings.HasPrefix(lower, "gpu:")
+}
+
+// nameOf is the metric's name that a selector asks for, or the regular expression for it.
+func nameOf(selector *parser.VectorSelector) string {
+	if selector.Name != "" {
+		return selector.Name
+	}
+	for _, m := range selector.LabelMatchers {
+		if m != nil && m.Name == labels.MetricName && (m.Type == labels.MatchEqual || m.Type == labels.MatchRegexp) {
+			return m.Value
+		}
+	}
+	return ""
+}
+
+// ownerAdditions are the namespaces, pods and jobs of a scope. A series has its owner in the first family of labels that
+// is set, so there is a set of matchers for each.
+func ownerAdditions(c *catalog.Catalog, scope Scope) (additions, error) {
+	for _, list := range [][]string{scope.Namespaces, scope.Pods, scope.Jobs} {
+		if slices.Contains(list, Unassigned) {
+			return nil, fmt.Errorf(`field "injectScope": %q cannot be told by the labels of a series; take a metric query`, Unassigned)
+		}
+	}
+	all := additions{nil}
+	if len(scope.Namespaces) > 0 || len(scope.Pods) > 0 {
+		var families additions
+		var before []*labels.Matcher
+		for _, family := range c.OwnerLabels() {
+			b := matcherBuilder{matchers: slices.Clone(before)}
+			b.add(labels.MatchNotRegexp, family.Pod, c.ExporterPods())
+			b.add(labels.MatchNotEqual, family.Pod, "")
+			b.list(family.Pod, scope.Pods)
+			b.list(family.Namespace, scope.Namespaces)
+			if b.err != nil {
+				return nil, b.err
+			}
+			families = append(families, b.matchers)
+			none := matcherBuilder{matchers: before}
+			none.add(labels.MatchEqual, family.Pod, "")
+			before = none.matchers
+		}
+		all = families
+	}
+	if len(scope.Jobs) == 0 {
+		return all, nil
+	}
+	var jobs additions
+	var before []*labels.Matcher
+	for _, label := range c.JobLabels() {
+		b := matcherBuilder{matchers: slices.Clone(before)}
+		b.list(label, scope.Jobs)
+		if b.err != nil {
+			return nil, b.err
+		}
+		jobs = append(jobs, b.matchers)
+		none := matcherBuilder{matchers: before}
+		none.add(labels.MatchEqual, label, "")
+		before = none.matchers
+	}
+	return product(all, jobs)
+}
+
+// matcherBuilder collects matchers and keeps the first error.
+type matcherBuilder struct {
+	matchers []*labels.Matcher
+	err      error
+}
+
+func (b *matcherBuilder) add(kind labels.MatchType, name, value string) {
+	m, err := labels.NewMatcher(kind, name, value)
+	if err != nil {
+		b.err = errors.Join(b.err, fmt.Errorf("restrict %s: %w", name, err))
+		return
+	}
+	b.matchers = append(b.matchers, m)
+}
+
+func (b *matcherBuilder) list(name string, values []string) {
+	if len(values) > 0 {
+		b.add(labels.MatchRegexp, name, RegexText(values))
+	}
+}
+
+// maxSets bounds the selectors that one selector becomes.
+const maxSets = 64
+
+// product are the sets that fulfil one of a and one of b; none fulfils nothing in particular.
+func product(a, b additions) (additions, error) {
+	if len(a) == 0 {
+		return b, nil
+	}
+	if len(b) == 0 {
+		return a, nil
+	}
+	if len(a)*len(b) > maxSets {
+		return nil, errors.New(`field "adhocFilters": too many values together; use regular expressions`)
+	}
+	var sets additions
+	for _, x := range a {
+		for _, y := range b {
+			sets = append(sets, slices.Concat(x, y))
+		}
+	}
+	return sets, nil
+}
+
+// selectorNames are selectors to tell people about.
+type selectorNames map[string]bool
+
+func (s selectorNames) add(selector *parser.VectorSelector) {
+	s[shorten(firstOf(nameOf(selector), selector.String()))] = true
+}
+
+func (s selectorNames) String() string {
+	names := make([]string, 0, len(s))
+	for name := range s {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if more := len(names) - namedValues; more > 0 {
+		return strings.Join(names[:namedValues], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}
