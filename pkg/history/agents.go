@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
@@ -21,10 +23,14 @@ type Agent struct {
 	Version string
 }
 
+// agentGrace is how long the agents that some servers know wait for those of the others.
+const agentGrace = 2 * time.Second
+
 // Agents lists the agents that the servers scrape now, by warpwatch_agent_info. An agent that advertises no address is
-// at the one it is scraped at. The notices tell of servers that failed.
+// at the one it is scraped at. The notices tell of servers that failed, and of those that were not waited for because
+// others had answered: what they know is there for the next call.
 func (h *History) Agents(ctx context.Context) ([]Agent, []gpu.Notice) {
-	good, notices, err := split(fanOut(ctx, h.endpoints, h.agents))
+	good, notices, err := split(h.agentsSoon(ctx))
 	if err != nil {
 		return nil, []gpu.Notice{{Severity: gpu.Warning, Text: "Prometheus cannot be asked for agents: " + err.Error() + "."}}
 	}
@@ -50,25 +56,70 @@ func (h *History) Agents(ctx context.Context) ([]Agent, []gpu.Notice) {
 	return all, notices
 }
 
-func (h *History) agents(ctx context.Context, e *endpoint) ([]Agent, error) {
-	return e.agents.get(ctx, h.options.Tenant(ctx), inventoryTTL, func(ctx context.Context) ([]Agent, error) {
-		a, err := e.query(ctx, instantPath, url.Values{"query": {agentInfo}})
-		if err != nil {
-			return nil, err
-		}
-		var agents []Agent
-		for _, s := range a.Series {
-			l := s.Labels
-			agent := Agent{Cluster: e.Cluster, Node: l.Get("node"), Address: l.Get("address"), Scheme: l.Get("scheme"), Version: l.Get("version")}
-			if agent.Address == "" {
-				agent.Address = l.Get("instance")
+// agentsSoon asks every server, and waits for all as long as none has answered, but only a short time for the last.
+func (h *History) agentsSoon(ctx context.Context) []outcome[[]Agent] {
+	outcomes := make([]outcome[[]Agent], len(h.endpoints))
+	ready := make(chan int, len(h.endpoints))
+	enough := make(chan struct{})
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer close(enough)
+	loads := make([]*entry[[]Agent], len(h.endpoints))
+	for i, e := range h.endpoints {
+		loads[i] = e.agents.begin(h.options.Tenant(ctx), inventoryTTL, func(load func(context.Context)) bool {
+			return h.background.run(ctx, load)
+		}, e.listAgents)
+		waiting.Go(func() {
+			select {
+			case <-loads[i].done:
+				ready <- i
+			case <-enough:
 			}
-			// An instance label may be relabelled to anything; only host:port can be dialled.
-			if _, port, err := net.SplitHostPort(agent.Address); err != nil || port == "" {
-				continue
-			}
-			agents = append(agents, agent)
+		})
+	}
+	grace := time.NewTimer(agentGrace)
+	defer grace.Stop()
+	late, someAnswered := false, false
+	for left := len(loads); left > 0 && ctx.Err() == nil && !(late && someAnswered); {
+		select {
+		case i := <-ready:
+			left--
+			outcomes[i] = outcome[[]Agent]{h.endpoints[i], loads[i].value, h.endpoints[i].asError(ctx, loads[i].err)}
+			someAnswered = someAnswered || loads[i].err == nil
+		case <-grace.C:
+			late = true
+		case <-ctx.Done():
 		}
-		return agents, nil
-	})
+	}
+	for i, e := range h.endpoints {
+		if outcomes[i].endpoint == nil {
+			err := &Error{Endpoint: e.ID, Kind: KindTimeout, Message: "has not answered yet; the agents that it knows are added as soon as it does"}
+			if ctx.Err() != nil {
+				err = e.transportError(ctx, ctx.Err())
+			}
+			outcomes[i] = outcome[[]Agent]{endpoint: e, err: err}
+		}
+	}
+	return outcomes
+}
+
+func (e *endpoint) listAgents(ctx context.Context) ([]Agent, error) {
+	a, err := e.query(ctx, instantPath, url.Values{"query": {agentInfo}})
+	if err != nil {
+		return nil, err
+	}
+	var agents []Agent
+	for _, s := range a.Series {
+		l := s.Labels
+		agent := Agent{Cluster: e.Cluster, Node: l.Get("node"), Address: l.Get("address"), Scheme: l.Get("scheme"), Version: l.Get("version")}
+		if agent.Address == "" {
+			agent.Address = l.Get("instance")
+		}
+		// An instance label may be relabelled to anything; only host:port can be dialled.
+		if _, port, err := net.SplitHostPort(agent.Address); err != nil || port == "" {
+			continue
+		}
+		agents = append(agents, agent)
+	}
+	return agents, nil
 }

@@ -52,6 +52,23 @@ func (c *cache[T]) get(ctx context.Context, key string, ttl time.Duration, load 
 	}
 }
 
+// begin is get without the wait: the entry settles when the value is there. A load that has to begin is given to run, and
+// settles at once when that refuses.
+func (c *cache[T]) begin(key string, ttl time.Duration, run func(func(context.Context)) bool, load func(context.Context) (T, error)) *entry[T] {
+	e, mine := c.claim(key)
+	if !mine {
+		return e
+	}
+	started := run(func(ctx context.Context) {
+		_, _ = c.load(ctx, key, e, ttl, load) // whoever waits reads the entry
+	})
+	if !started {
+		e.err = context.Canceled
+		c.settle(key, e, ttl, true)
+	}
+	return e
+}
+
 // peek returns the value of key if there is one that is not too old.
 func (c *cache[T]) peek(key string) (value T, ok bool) {
 	c.mu.Lock()

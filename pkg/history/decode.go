@@ -9,6 +9,7 @@ type answer struct {
 	Warnings, Infos  []string
 	Histograms       int  // series left out because they hold native histograms only
 	Partial          bool // VictoriaMetrics answered without some of its nodes
+	incomplete       bool // another replica may have more: see gaps
 }
 
 // rawSeries is one series as the server sent it. Times are shared between series that have the same ones, so they must

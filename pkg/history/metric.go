@@ -49,7 +49,11 @@ func (h *History) collectAll(ctx context.Context, endpoints []*endpoint, q query
 	all collected, asked []question, failed []gpu.Notice, err error,
 ) {
 	outcomes := fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (collected, error) {
-		return h.collect(ctx, e, q, m, w, filter)
+		c, err := h.collect(ctx, e, q, m, w, filter)
+		if err == nil && e.Replica {
+			c.incomplete = c.stranger(h.known(ctx, e.Cluster)) || filter == "" && c.short(q.Instant, w)
+		}
+		return c, err
 	})
 	good, failed, err := split(outcomes)
 	all = collected{roster: roster{}, tallies: tallies{}}
@@ -91,6 +95,7 @@ type collected struct {
 	tallies    tallies
 	ownerless  bool // series were left out because their dialect does not name owners
 	down       downTargets
+	incomplete bool             // another replica may have more: see gaps
 	old        map[origin]int64 // when samples of one server's instant answer were measured that are not of its time
 }
 

@@ -32,7 +32,11 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	result.Executed = describe(expr, q.Instant, w)
 	endpoints, notices := h.inScope(q.Scope)
 	good, failed, err := split(fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (*answer, error) {
-		return e.evaluate(ctx, expr, q.Instant, w)
+		a, err := e.evaluate(ctx, expr, q.Instant, w)
+		if err == nil && e.Replica {
+			a.incomplete = lacks(a.Series, q.Instant, w)
+		}
+		return a, err
 	}))
 	result.Notices, result.Err = append(notices, failed...), err
 	severalClusters := several(endpoints)
