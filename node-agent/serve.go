@@ -36,10 +36,14 @@ const maxReadings = 1 << 20
 
 // serve samples and serves until ctx ends.
 func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // from the start on: nobody who asks early for a reload means to end the agent
+	defer signal.Stop(hangups)
 	a, err := newAgent(c, log)
 	if err != nil {
 		return err
 	}
+	a.hangups = hangups
 	return a.run(ctx)
 }
 
@@ -56,6 +60,7 @@ type agent struct {
 	loader    *config.Loader
 	web       *server.Server
 	open      bool // everybody may read
+	hangups   <-chan os.Signal
 	log       *slog.Logger
 }
 
@@ -242,14 +247,11 @@ func (a *agent) resume(context.Context) error {
 
 // reloadOnSignal reads the configuration again at each SIGHUP. What is wrong with it is in the log.
 func (a *agent) reloadOnSignal(ctx context.Context) error {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-hangups:
+		case <-a.hangups:
 			_, _ = a.loader.Reload()
 		}
 	}

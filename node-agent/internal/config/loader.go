@@ -50,10 +50,12 @@ func (l *Loader) Running() Serve {
 func (l *Loader) Reload() (pending []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer func() { l.done(err) }()
 	if l.running.flags == nil || l.running.File == "" {
-		return nil, errors.New("there is nothing to read again: the agent was started without --config.file")
+		err = errors.New("there is nothing to read again: the agent was started without --config.file")
+		l.log.Warn("The configuration was not changed", "err", err)
+		return nil, err // and no reload that failed
 	}
+	defer func() { l.done(err) }()
 	next, err := l.running.flags.resolve()
 	if err != nil {
 		l.log.Error("The configuration was not changed", "err", err)

@@ -71,7 +71,10 @@ warpwatch_agent_config_last_reload_successful `+want+"\n"), "warpwatch_agent_con
 func TestReloadWithoutAFile(t *testing.T) {
 	c, err := parse(t)
 	require.NoError(t, err)
-	l := NewLoader(c.Serve, func(Serve) error { return nil }, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	var log strings.Builder
+	l := NewLoader(c.Serve, func(Serve) error { return nil }, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil)))
 	_, err = l.Reload()
 	assert.EqualError(t, err, "there is nothing to read again: the agent was started without --config.file")
+	assert.Contains(t, log.String(), "without --config.file", "who sends a signal reads nothing but the log")
+	assert.InDelta(t, 1, testutil.ToFloat64(l.success), 0, "no mistake was made")
 }
