@@ -48,6 +48,11 @@ func (c *Collector) keep(ctx context.Context) {
 		retry = firstRetry
 		drain(c.reopen)
 		r, asked := c.watch(ctx)
+		if ctx.Err() != nil {
+			// Samples may be under way, and the loop lets no worker go any more but at its own end.
+			<-c.stopped
+			c.workers.Wait()
+		}
 		err := c.o.Source.Close()
 		if err != nil {
 			c.o.Logger.Warn("The source did not close", "err", err)

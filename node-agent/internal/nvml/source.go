@@ -47,7 +47,8 @@ type Source struct {
 	driver   string
 	versions device.Versions
 	boards   []*board // in NVML's order
-	kernel   int      // how many GPUs the kernel listed when the library was opened
+	openings map[int]*opening
+	kernel   int // how many GPUs the kernel listed when the library was opened
 	// changes counts how often other boards were listed, for those who listen to their events.
 	changes atomic.Int64
 }
@@ -63,7 +64,7 @@ func New(api nvml.Interface, o Options) *Source {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Source{lib: newLibrary(api, o), proc: o.Proc, log: o.Logger}
+	return &Source{lib: newLibrary(api, o), proc: o.Proc, log: o.Logger, openings: map[int]*opening{}}
 }
 
 // Name implements device.Source.
@@ -101,6 +102,9 @@ func (s *Source) Close() error {
 		b.release()
 	}
 	s.boards = nil
+	if err := s.closeOpenings(); err != nil {
+		return err
+	}
 	if ret := s.lib.api.Shutdown(); ret != nvml.SUCCESS && ret != nvml.ERROR_UNINITIALIZED {
 		return failure("close NVML", ret)
 	}
@@ -122,10 +126,10 @@ func (s *Source) Inventory(ctx context.Context) (device.Inventory, error) {
 	found := device.Inventory{Driver: s.driver, Versions: s.versions}
 	var boards []*board
 	for i := range count {
-		if err := ctx.Err(); err != nil {
-			return device.Inventory{}, err
+		b, err := s.board(ctx, i)
+		if ctx.Err() != nil {
+			return device.Inventory{}, ctx.Err()
 		}
-		b, err := s.board(i)
 		if err != nil {
 			found.Unreadable = append(found.Unreadable, err)
 			continue
@@ -143,24 +147,6 @@ func (s *Source) Inventory(ctx context.Context) (device.Inventory, error) {
 	}
 	s.boards = boards
 	return found, nil
-}
-
-// board reads who GPU i is, and returns the board that is known already when it is still the same.
-func (s *Source) board(i int) (*board, error) {
-	handle, ret := s.lib.api.DeviceGetHandleByIndex(i)
-	if ret != nvml.SUCCESS {
-		return nil, failure(fmt.Sprintf("open GPU %d", i), ret)
-	}
-	devices, err := describe(s.lib, handle, i, s.driver)
-	if err != nil {
-		return nil, err
-	}
-	for _, known := range s.boards {
-		if slices.Equal(known.devices, devices) {
-			return known, nil
-		}
-	}
-	return newBoard(s.lib, handle, devices), nil
 }
 
 // kernelCount is how many GPUs the kernel module lists, 0 when it does not say.

@@ -22,6 +22,8 @@ type Options struct {
 	Now func() time.Time
 	// Slow makes calls take as long as the machine says.
 	Slow bool
+	// Before is called at the start of every call, and may hang. The GPU is -1 for calls of the library as a whole.
+	Before func(call string, gpu int)
 }
 
 // start is when the machine's own clock begins.
@@ -33,6 +35,7 @@ type Machine struct {
 
 	spec    *Spec
 	slow    bool
+	before  func(call string, gpu int)
 	now     func() time.Time
 	began   time.Time
 	symbols map[string]bool // nil when the library has all but Missing
@@ -88,7 +91,7 @@ func (m *Machine) handle(d *Device) *Device {
 // New makes a machine.
 func New(spec *Spec, o Options) (*Machine, error) {
 	m := &Machine{
-		spec: spec, slow: o.Slow, now: o.Now, own: start, calls: map[string]int{}, changed: make(chan struct{}),
+		spec: spec, slow: o.Slow, before: o.Before, now: o.Now, own: start, calls: map[string]int{}, changed: make(chan struct{}),
 		sent: map[int]bool{}, generation: 1, handles: map[handleKey]*Device{},
 	}
 	if m.now == nil {
@@ -229,6 +232,13 @@ func (m *Machine) enter(call string, d *Device, arg string) (ret nvml.Return, ou
 	}
 	defer m.account()()
 	m.spend(call)
+	if m.before != nil {
+		gpu := -1
+		if d != nil {
+			gpu = d.gpu.index
+		}
+		m.before(call, gpu)
+	}
 	t := m.seconds()
 	m.mu.Lock()
 	defer m.mu.Unlock()

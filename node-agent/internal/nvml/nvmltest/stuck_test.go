@@ -1,0 +1,161 @@
+package nvmltest_test
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/warpwatch/warpwatch/node-agent/internal/collect"
+	"github.com/warpwatch/warpwatch/node-agent/internal/device"
+	nvmlsource "github.com/warpwatch/warpwatch/node-agent/internal/nvml"
+	"github.com/warpwatch/warpwatch/node-agent/internal/nvml/nvmltest"
+	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+)
+
+// stuckBoard is the GPU of eight that hangs.
+const stuckBoard = 3
+
+// trap is a call of one GPU that hangs while it is set.
+type trap struct {
+	mu   sync.Mutex
+	call string
+	gate chan struct{}
+	seen map[string]bool // calls that were made for the GPU
+	// fromStart is the call that hangs before anything else is said.
+	fromStart string
+}
+
+func (s *trap) before(call string, gpu int) {
+	s.mu.Lock()
+	if gpu != stuckBoard {
+		s.mu.Unlock()
+		return
+	}
+	s.seen[call] = true
+	gate := s.gate
+	hangs := call == s.call && gate != nil
+	s.mu.Unlock()
+	if hangs {
+		<-gate
+	}
+}
+
+func (s *trap) set(call string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.call, s.gate = call, make(chan struct{})
+}
+
+func (s *trap) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gate != nil {
+		close(s.gate)
+	}
+	s.gate = nil
+}
+
+// onEight runs a collector over eight GPUs in a bubble.
+func onEight(t *testing.T, s *trap, body func(store *snapshot.Store)) {
+	t.Helper()
+	cat, err := catalog.Load()
+	require.NoError(t, err)
+	rows, err := snapshot.LoadRows(cat)
+	require.NoError(t, err)
+	proc := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		spec, err := nvmltest.Load("dgx_h200")
+		require.NoError(t, err)
+		s.seen = map[string]bool{}
+		s.set(s.fromStart)
+		m, err := nvmltest.New(spec, nvmltest.Options{Now: time.Now, Before: s.before})
+		require.NoError(t, err)
+		store := snapshot.NewStore(100, 1<<22)
+		log := slog.New(slog.DiscardHandler)
+		c := collect.New(collect.Options{
+			Source: nvmlsource.New(m, nvmlsource.Options{Proc: proc, Logger: log, Now: time.Now}), Store: store, Rows: rows,
+			Metrics: collect.NewMetrics(prometheus.NewRegistry()), Node: snapshot.Node{Name: "n1", Period: time.Second}, Logger: log,
+			Schedule: collect.NewSchedule(device.Deep, map[device.Class]time.Duration{
+				device.Fast: time.Second, device.Normal: 2 * time.Second, device.Slow: 4 * time.Second, device.Static: 6 * time.Second,
+			}),
+			Rescan:    5 * time.Second,
+			Processes: new(snapshot.Latest[snapshot.ProcessList]), Events: snapshot.NewEventLog(100),
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- c.Run(ctx) }()
+		body(store)
+		s.release()
+		cancel()
+		require.NoError(t, <-done)
+		synctest.Wait()
+		assert.Empty(t, m.Violations())
+	})
+}
+
+// others is how many of the other seven GPUs are read.
+func others(store *snapshot.Store) int {
+	f := store.Newest()
+	if f == nil {
+		return 0
+	}
+	n := 0
+	for i, c := range f.Schema.Columns {
+		if c.Metric == device.Power && f.Schema.Devices[c.Device].Index != stuckBoard && f.Readings[i].OK() {
+			n++
+		}
+	}
+	return n
+}
+
+// Whatever call it is that hangs for one GPU, from the start or later, the others are read.
+func TestEachCallMayHang(t *testing.T) {
+	var s trap
+	onEight(t, &s, func(store *snapshot.Store) {
+		time.Sleep(12 * time.Second)
+		require.Equal(t, 7, others(store))
+	})
+	calls := slices.Sorted(maps.Keys(s.seen))
+	require.Greater(t, len(calls), 40)
+	for _, call := range calls {
+		t.Run(call+" from the start", func(t *testing.T) {
+			s := trap{fromStart: call}
+			onEight(t, &s, func(store *snapshot.Store) {
+				time.Sleep(20 * time.Second)
+				require.Equal(t, 7, others(store))
+				status := store.Newest().Status
+				said := status.Source.Reason
+				for _, b := range status.Boards {
+					said += b.Condition.Reason
+				}
+				if call != "RegisterEvents" && call != "GetSupportedEventTypes" { // the GPU itself is read, too
+					assert.Contains(t, said, "does not come back")
+				}
+			})
+		})
+		t.Run(call+" later", func(t *testing.T) {
+			s := trap{}
+			onEight(t, &s, func(store *snapshot.Store) {
+				time.Sleep(8500 * time.Millisecond)
+				s.set(call)
+				time.Sleep(17 * time.Second)
+				assert.Equal(t, 7, others(store))
+				s.release()
+				time.Sleep(10 * time.Second)
+				for _, b := range store.Newest().Status.Boards {
+					assert.Equal(t, snapshot.StateOK, b.Condition.State)
+				}
+			})
+		})
+	}
+}
