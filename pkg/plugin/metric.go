@@ -64,8 +64,9 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	if isInstant(r.query) {
 		step = max(got.live.Period, time.Second)
 	}
+	keep := keepOf(m, r.query.AggregationOf(m))
 	plan := timeline.Plan{
-		Step: step, Period: got.live.Period, Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
+		Keep: keepLive(keep), Step: step, Period: got.live.Period, Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
 	}
 	sewn := sew(got.history.Series, onward(plan.Live(got.live.Series), got.since), aggregation.By, plan.Step)
 	notices = append(notices, sewn.notices()...)
@@ -77,7 +78,7 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 		notices = append(notices, nothingNotice(m, r.query.Scope))
 	}
 	a := answer{
-		request: r, plan: plan, continues: reach.continues,
+		request: r, plan: plan, keep: keep, continues: reach.continues,
 		continued: timeline.Aggregate(timeline.Join(sewn.history, sewn.live), aggregation, 0),
 		rest:      timeline.Aggregate(sewn.rest, aggregation, 0),
 		options: frames.Options{

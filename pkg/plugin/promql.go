@@ -6,6 +6,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
 	"github.com/warpwatch/warpwatch/pkg/frames"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
@@ -20,9 +21,12 @@ func (d *Datasource) promQL(ctx context.Context, r request) (data.Frames, error)
 	}
 	frames.Sort(result.Series)
 	naming := frames.NamingFor(result.Series, r.query.Legend)
-	shown, limited := frames.Limit(result.Series)
+	shown, limited := result.Series, []gpu.Notice(nil)
+	if !r.static {
+		shown, limited = frames.Limit(result.Series)
+	}
 	o := frames.Options{
-		Metric: r.query.Expr, Naming: naming, Step: result.Step, Executed: result.Executed,
+		Metric: r.query.Expr, Naming: naming, Step: result.Step, Complete: r.static, Executed: result.Executed,
 		Notices: d.shown(append(append(result.Notices, limited...), frames.Silent(shown, naming)...)),
 	}
 	switch {

@@ -29,10 +29,7 @@ type request struct {
 
 // QueryData answers every query of a request, each on its own: what is wrong with one is that one's error.
 func (d *Datasource) QueryData(ctx context.Context, req *backend.QueryDataRequest) (*backend.QueryDataResponse, error) {
-	limit, err := config.GrafanaConfigFromContext(ctx).ConcurrentQueryCount()
-	if err != nil || limit < 1 || limit > defaultConcurrency {
-		limit = defaultConcurrency
-	}
+	limit := concurrency(ctx)
 	static := isStatic(req.Headers)
 	ctx = withTenant(ctx, req.GetHTTPHeaders())
 	return concurrent.QueryData(ctx, req, func(ctx context.Context, q concurrent.Query) backend.DataResponse {
@@ -42,6 +39,15 @@ func (d *Datasource) QueryData(ctx context.Context, req *backend.QueryDataReques
 		}
 		return backend.DataResponse{Frames: frames, Status: backend.StatusOK}
 	}, limit)
+}
+
+// concurrency is how many queries of a request run at the same time.
+func concurrency(ctx context.Context) int {
+	limit, err := config.GrafanaConfigFromContext(ctx).ConcurrentQueryCount()
+	if err != nil || limit < 1 || limit > defaultConcurrency {
+		limit = defaultConcurrency
+	}
+	return limit
 }
 
 // isStatic tells alert rules and expressions, whose answers are computed with and not looked at.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/query"
 	"github.com/warpwatch/warpwatch/pkg/timeline"
 )
 
@@ -16,7 +17,8 @@ import (
 type answer struct {
 	request   request
 	plan      timeline.Plan
-	continues bool // a stream can go on from the end of the range
+	keep      timeline.Keep // what of several samples stands for them where there is room for one
+	continues bool          // a stream can go on from the end of the range
 
 	continued []gpu.Series // lines that agents have a part in
 	rest      []gpu.Series // lines that only history has
@@ -25,34 +27,94 @@ type answer struct {
 	historyStep time.Duration
 }
 
-// render chooses the shape: a row for each line, one frame, or for a panel that goes on by itself one frame that
-// streams and one that does not.
+// render chooses the shape: a row for each line, one frame, for a panel that goes on by itself one frame that streams
+// and one that does not, or what very many lines are reduced to. Alert rules and expressions see every line.
 func (d *Datasource) render(a answer) data.Frames {
 	frames.Sort(a.continued)
 	frames.Sort(a.rest)
+	if !isInstant(a.request.query) {
+		a = a.decimated()
+	}
 	all := slices.Concat(a.continued, a.rest)
 	a.options.Naming = frames.NamingFor(all, a.request.query.Legend)
+	a.options.Step = a.historyStep
+	if !isInstant(a.request.query) {
+		a.options.Notices = append(a.options.Notices, frames.Silent(all, a.options.Naming)...)
+	}
+	mode := d.reduction(a.request.query, a.request.static, len(all))
+	switch mode {
+	case query.ReduceAll:
+		if a.request.static {
+			return d.complete(a, all)
+		}
+	case query.ReduceBands, query.ReduceHeatmap, query.ReduceTopK, query.ReduceBottomK:
+		if len(all) == 0 {
+			break
+		}
+		a.options.Notices = d.shown(append(a.options.Notices, d.reduceNotice(a, mode, len(all))))
+		return d.reduced(a, mode, all)
+	}
+	return d.lines(a, all)
+}
+
+// reduced is an answer of fewer columns than there are lines. It does not stream.
+func (d *Datasource) reduced(a answer, mode string, all []gpu.Series) data.Frames {
+	switch mode {
+	case query.ReduceBands:
+		return a.bands(all)
+	case query.ReduceHeatmap:
+		return a.heatmap(all)
+	}
+	a = a.ranked(all)
+	switch {
+	case isInstant(a.request.query):
+		a.options.Step = 0
+		return data.Frames{frames.Latest(slices.Concat(a.continued, a.rest), a.options)}
+	case len(a.continued) == 0:
+		return data.Frames{frames.Wide(a.rest, a.options)}
+	}
+	return a.split(nil)
+}
+
+// complete is every line, for alert rules and expressions: they compute with an answer, and would not see what is left
+// out of it.
+func (d *Datasource) complete(a answer, all []gpu.Series) data.Frames {
+	if mode := a.request.query.Reduce.Mode; mode != "" && mode != query.ReduceAll {
+		a.options.Notices = append(a.options.Notices, gpu.Notice{Severity: gpu.Info, Text: fmt.Sprintf(
+			"Alert rules and expressions see every line, so that %q of the query does not count here.", mode)})
+	}
+	a.options.Notices = d.shown(a.options.Notices)
+	a.options.Complete = true
+	switch {
+	case isInstant(a.request.query):
+		a.options.Step = 0
+		frames.Sort(all)
+		return data.Frames{frames.Latest(all, a.options)}
+	case len(a.continued) == 0:
+		return data.Frames{frames.Wide(a.rest, a.options)}
+	}
+	// Alert rules read the first wide frame only, and in one frame a line that is coarser, or whose node has not sent
+	// the newest sample yet, would end in a null.
+	frames.Sort(all)
+	a.options.Step = max(a.plan.Step, a.historyStep)
+	return frames.Multi(all, a.options)
+}
+
+// lines is one column or row for each line.
+func (d *Datasource) lines(a answer, all []gpu.Series) data.Frames {
 	if isInstant(a.request.query) {
+		a.options.Step = 0
 		frames.Sort(all)
 		a.options.Notices = d.shown(a.options.Notices)
 		return data.Frames{frames.Latest(all, a.options)}
 	}
-	a.options.Step = a.historyStep
-	a.options.Notices = append(a.options.Notices, frames.Silent(all, a.options.Naming)...)
-	shown, notices := frames.Limit(all)
+	shown, notices := frames.LimitCells(all)
 	a.options.Notices = d.shown(append(a.options.Notices, notices...))
 	a.continued = a.continued[:min(len(a.continued), len(shown))]
 	a.rest = shown[len(a.continued):]
-
 	switch {
 	case len(a.continued) == 0:
 		return data.Frames{frames.Wide(a.rest, a.options)}
-	case a.request.static:
-		// Alert rules read the first wide frame only, and in one frame a line that is coarser, or whose node has not
-		// sent the newest sample yet, would end in a null.
-		frames.Sort(shown)
-		a.options.Step = max(a.plan.Step, a.historyStep)
-		return frames.Multi(shown, a.options)
 	case !a.continues || !a.request.query.Live:
 		return a.split(nil)
 	}
