@@ -73,6 +73,10 @@ func (c *Collector) reconcile(found device.Inventory) {
 	for _, b := range found.Boards {
 		devices := b.Devices()
 		uuid := devices[0].UUID
+		if listed[uuid] {
+			found.Unreadable = append(found.Unreadable, fmt.Errorf("GPU %d says that it is %s, as another does", devices[0].Index, uuid))
+			continue
+		}
 		listed[uuid] = true
 		e := c.find(uuid)
 		switch {

@@ -233,3 +233,23 @@ func TestXIDsWithoutEvents(t *testing.T) {
 		require.NoError(t, <-done)
 	})
 }
+
+// A driver that lists one GPU twice: nothing of it is shown for the other, or held when it is gone.
+func TestOneUUIDTwice(t *testing.T) {
+	run(t, 2, func(b *bench) {
+		twin := newBoard(0)
+		twin.devices[0].Index = 1
+		split := newBoard(0)
+		split.devices = append(split.devices, gpu.Device{Identity: gpu.Identity{UUID: "GPU-0", GPUInstance: "1"}})
+		b.source.boards = []device.Board{b.boards[0], split, twin}
+		b.wait(12 * time.Second)
+		assert.Len(t, b.store.Newest().Status.Boards, 1)
+		assert.Contains(t, b.store.Newest().Status.Source.Reason, "GPU 1 says that it is GPU-0, as another does")
+		assert.True(t, b.power(0).OK())
+		assert.Zero(t, twin.samples+split.samples)
+		b.source.set(func() { b.source.boards = nil })
+		b.wait(10 * time.Second)
+		assert.Equal(t, snapshot.StateLost, b.board(0).Condition.State)
+		assert.False(t, b.power(0).OK())
+	})
+}
