@@ -11,9 +11,11 @@ type Catalog struct {
 	metrics   []Metric
 	byName    map[string]int
 	bySeries  map[string][]Source // key in lower case: some pipelines change the case of names
+	exact     map[string][]Source // the same by the names as they are, which saves changing their case
 	rank      map[Dialect]int
 	info      []Info
 	labels    labelRules
+	workload  workloadLabels
 	useless   *regexp.Regexp
 	exporters *regexp.Regexp
 
@@ -27,6 +29,15 @@ type Catalog struct {
 	owners    []Dialect
 	migModes  []string
 	legacy    []string
+
+	renamable, beginnings, levels []string
+	conversions                   map[string]conversionRow
+	openUnits                     map[string][]candidate
+	unitWords                     []unitWords
+	agentGroups                   map[string]string // the smallest profile of each group of the agent
+	given                         map[string]bool   // series that an exporter writes as it is installed
+	advice                        []advice
+	remarks                       []remark
 }
 
 // Filter names the labels by which series of one dialect are selected in PromQL.
@@ -70,10 +81,6 @@ func (c *Catalog) Metric(name string) (Metric, bool) {
 	}
 	return c.metrics[i], true
 }
-
-// Lookup lists what a series may be a source of: the case of the name does not matter. Most series are a source of one
-// metric, nearly all others of none.
-func (c *Catalog) Lookup(series string) []Source { return c.bySeries[strings.ToLower(series)] }
 
 // Info lists the info series of all dialects. The slice is shared and must not be changed.
 func (c *Catalog) Info() []Info { return c.info }

@@ -46,7 +46,7 @@ func TestCatalogHoldsTheCanonicalMetrics(t *testing.T) {
 		}
 	}
 	for _, m := range c.Metrics() {
-		if !m.Agent {
+		if !m.Agent && m.Subject == SubjectDevice {
 			for _, s := range m.Sources {
 				if s.Dialect == Warpwatch {
 					t.Errorf("%s: not the agent's, but has the source %s", m.Name, s.Series)
@@ -116,19 +116,19 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 	const row = `metrics:
   - {name: gpu_x_watts, unit: watts, kind: gauge, family: power, help: h, caveat: c, nvidia_smi: n, aggregations: [avg],
      scale: {multiplier: 1, divisor: 1}, sources: [{dialect: dcgm, series: X}]}`
-	if _, err := load([]byte(row), dialectsYAML); err != nil {
+	if _, err := load(dialectsYAML, []byte(row)); err != nil {
 		t.Fatalf("the row itself: %v", err)
 	}
 	for change, want := range map[string]string{
 		"unit: watts|unit: furlongs":            `gpu_x_watts: unit "furlongs" is not known`,
-		"kind: gauge|kind: dial":                `gpu_x_watts: kind "dial" is neither gauge nor counter`,
+		"kind: gauge|kind: dial":                `gpu_x_watts: kind "dial" is neither gauge nor counter nor histogram`,
 		"family: power|family: misc":            `gpu_x_watts: family "misc" is not one of`,
 		"help: h|help: ''":                      "gpu_x_watts: help, caveat and nvidia_smi must be given",
 		"[avg]|[median]":                        `gpu_x_watts: aggregation "median" is not one of avg, max, min, sum`,
 		"[avg]|[]":                              "gpu_x_watts: aggregations must be given",
 		"divisor: 1|divisor: 0":                 "gpu_x_watts: scale must be given",
 		"gpu_x_watts|gpu_x":                     "gpu_x: name does not end in _watts",
-		"gpu_x_watts|x_watts":                   "x_watts: name is not gpu_ and lower-case words",
+		"gpu_x_watts|x_watts":                   "x_watts: name is not gpu_, serve_ or train_ and lower-case words",
 		"dialect: dcgm|dialect: klingon":        `source X: dialect "klingon" is not known`,
 		"series: X|series: X, unit: mebibytes":  `source X: unit "mebibytes" does not convert to watts`,
 		"series: X|series: gpu_x_watts":         "listed as a source of both",
@@ -138,12 +138,12 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 		"metrics:|metrics: [{name: gpu_x}]\nm:": "field m not found",
 	} {
 		from, to, _ := strings.Cut(change, "|")
-		_, err := load([]byte(strings.ReplaceAll(row, from, to)), dialectsYAML)
+		_, err := load(dialectsYAML, []byte(strings.ReplaceAll(row, from, to)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n got %v\nwant %s", change, err, want)
 		}
 	}
-	if _, err := load([]byte(row+strings.TrimPrefix(row, "metrics:")), dialectsYAML); err == nil || !strings.Contains(err.Error(), "listed twice") {
+	if _, err := load(dialectsYAML, []byte(row+strings.TrimPrefix(row, "metrics:"))); err == nil || !strings.Contains(err.Error(), "listed twice") {
 		t.Errorf("a row twice: %v", err)
 	}
 }

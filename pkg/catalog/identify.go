@@ -55,8 +55,8 @@ func (c *Catalog) Resolve(labels Labels) (Identified, bool) {
 		Identity: gpu.Identity{
 			UUID: uuid, GPUInstance: first(labels, c.labels.MIGID),
 		},
-		Index:      index(first(labels, c.labels.Index)),
-		Model:      known(first(labels, c.labels.Model)),
+		Index:      firstIndex(labels, c.labels.Index),
+		Model:      firstModel(labels, c.labels.Model),
 		PCIBusID:   known(first(labels, c.labels.PCIBusID)),
 		Driver:     known(first(labels, c.labels.Driver)),
 		MIGUUID:    first(labels, c.labels.MIGUUID),
@@ -70,8 +70,8 @@ func (c *Catalog) Resolve(labels Labels) (Identified, bool) {
 		id.Device.MIGEnabled = true
 	}
 	id.Device.Node, id.NodeLabel, id.Useless = c.node(labels)
-	if uuid == nilUUID {
-		// It is the same on every node, so it names a GPU only together with one.
+	if uuid == nilUUID || len(uuid) < shortestUnique && !strings.HasPrefix(uuid, "GPU-") {
+		// Others on other nodes have the same, so it names a GPU only together with its node.
 		id.Device.UUID += NodeMark + id.Device.Node
 	}
 	id.Owner = c.owner(labels)
@@ -161,21 +161,24 @@ func (c *Catalog) UUIDLabels() []string { return c.labels.UUID }
 // IdentityLabels are all labels that Identify reads, without duplicates: what a query must keep to name devices.
 func (c *Catalog) IdentityLabels() []string {
 	l := c.labels
+	lists := [][]string{c.DeviceLabels(), l.Job}
+	for _, family := range l.Owner {
+		lists = append(lists, []string{family.Pod, family.Namespace, family.Container})
+	}
+	return unique(lists...)
+}
+
+// unique joins lists, each name once.
+func unique(lists ...[]string) []string {
 	var names []string
 	seen := map[string]bool{}
-	add := func(lists ...[]string) {
-		for _, list := range lists {
-			for _, name := range list {
-				if !seen[name] {
-					seen[name] = true
-					names = append(names, name)
-				}
+	for _, list := range lists {
+		for _, name := range list {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
 			}
 		}
-	}
-	add(c.DeviceLabels(), l.Job)
-	for _, family := range l.Owner {
-		add([]string{family.Pod, family.Namespace, family.Container})
 	}
 	return names
 }
@@ -198,6 +201,10 @@ func first(labels Labels, names []string) string {
 
 // nilUUID is what some virtual machines, and people who hide their data, have in place of a UUID.
 const nilUUID = "GPU-00000000-0000-0000-0000-000000000000"
+
+// shortestUnique is the length from which an identifier that is no UUID is taken to be unique in the world: hw.id of
+// OpenTelemetry need only be so on its host.
+const shortestUnique = 12
 
 // NodeMark stands between a UUID that is not unique and the node it is on.
 const NodeMark = "@"
@@ -236,12 +243,30 @@ func isUUID(text string) bool {
 	return true
 }
 
-func index(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return -1
+// firstIndex is the first label that is a GPU's number, -1 when none is: some exporters write its model there. A MIG
+// device of nvitop is "3:0".
+func firstIndex(labels Labels, names []string) int {
+	for _, name := range names {
+		text, _, _ := strings.Cut(labels.Get(name), ":")
+		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+			return n
+		}
 	}
-	return n
+	return -1
+}
+
+// firstModel is the first label that says something and is no number.
+func firstModel(labels Labels, names []string) string {
+	for _, name := range names {
+		value := known(labels.Get(name))
+		if value == "" {
+			continue
+		}
+		if _, err := strconv.Atoi(value); err != nil {
+			return value
+		}
+	}
+	return ""
 }
 
 // known drops nvidia-smi's ways of saying that there is no value.

@@ -2,15 +2,31 @@
 // labels and units the exporters in the field publish it. The knowledge is data: metrics.yaml and dialects.yaml.
 package catalog
 
-import "github.com/warpwatch/warpwatch/pkg/gpu"
+import (
+	"slices"
 
-// Kind says whether a metric is a level or a running total.
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// Kind says whether a metric is a level, a running total or a distribution.
 type Kind string
 
-// The kinds of metrics. A counter is always answered as its per-second rate, in Unit.PerSecond.
+// The kinds of metrics. It is the catalogue that decides, not the type that an exporter declares: some call a rate a
+// counter. A counter is always answered as its per-second rate, in Unit.PerSecond. A histogram's sources are its bucket
+// series, and it is answered as quantiles, or as the mean of what was observed.
 const (
-	Gauge   Kind = "gauge"
-	Counter Kind = "counter"
+	Gauge     Kind = "gauge"
+	Counter   Kind = "counter"
+	Histogram Kind = "histogram"
+)
+
+// Subject is what a metric is a fact of.
+type Subject string
+
+// The subjects. Metrics of workloads name no GPU; see Catalog.ResolveWorkload.
+const (
+	SubjectDevice   Subject = ""
+	SubjectWorkload Subject = "workload"
 )
 
 // Dialect is a family of exporters that share names and labels.
@@ -18,9 +34,20 @@ type Dialect string
 
 // The dialects of this build.
 const (
-	Warpwatch Dialect = "warpwatch"  // our agent
-	DCGM      Dialect = "dcgm"       // dcgm-exporter, from the 1.x names to those of DCGM 4.7
-	NvidiaSMI Dialect = "nvidia_smi" // nvidia_gpu_exporter
+	Warpwatch  Dialect = "warpwatch"  // our agent
+	DCGM       Dialect = "dcgm"       // dcgm-exporter, from the 1.x names to those of DCGM 4.7
+	NvidiaSMI  Dialect = "nvidia_smi" // nvidia_gpu_exporter
+	Nvitop     Dialect = "nvitop"     // nvitop-exporter
+	AllSMI     Dialect = "all_smi"    // all-smi
+	OTel       Dialect = "otel"       // OpenTelemetry's conventions, as Prometheus gets them
+	Triton     Dialect = "triton"     // Triton Inference Server, of GPUs and of models
+	VLLM       Dialect = "vllm"
+	SGLang     Dialect = "sglang"
+	TRTLLM     Dialect = "trtllm" // TensorRT-LLM
+	TGI        Dialect = "tgi"    // Text Generation Inference
+	Megatron   Dialect = "megatron"
+	TorchTitan Dialect = "torchtitan" // torchtitan's names, however they are brought to Prometheus
+	DeepSpeed  Dialect = "deepspeed"
 )
 
 // Metric is a row of the catalogue. It is a value: copies may be kept, but its slices are shared and must not be changed.
@@ -28,11 +55,12 @@ type Metric struct {
 	Name         string
 	Unit         gpu.Unit // of the value itself; a counter is shown in Unit.PerSecond()
 	Kind         Kind
+	Subject      Subject
 	Family       string
 	Help         string   // what it is, one sentence
 	Caveat       string   // what NVIDIA or experience says against misreading it
 	NvidiaSMI    string   // the field of nvidia-smi that shows the same
-	Aggregations []string // over devices, the first is the default; of avg, max, min, sum
+	Aggregations []string // over devices, the first is the default; of avg, max, min, sum; of p50, p95, p99, avg for a histogram
 
 	Multiplier, Divisor uint64 // the agent keeps integer × Multiplier ÷ Divisor; never 0
 
@@ -40,6 +68,9 @@ type Metric struct {
 	PerInstance bool
 	// Agent reports whether the agent measures it.
 	Agent bool
+	// Group is the agent's group of metrics that it is read in, and Profile the smallest of the agent's profiles with that
+	// group; "" for what the agent does not measure.
+	Group, Profile string
 	// Max is the largest plausible value in canonical units (of the rate, for a counter); 0 when there is no limit.
 	Max float64
 	// Signed metrics may be negative.
@@ -86,18 +117,56 @@ func (m Metric) Aggregates(fn string) bool {
 type Source struct {
 	Metric     string // canonical name
 	Dialect    Dialect
-	Series     string
+	Series     string // of a histogram, that of its buckets
 	Conversion Conversion
 	Rank       int // position in the order of preference among all sources of the metric, 0 is best
+	// Generation is the first version of the exporter that writes it so, "" for all.
+	Generation string
+	// Part is the value of the metric's SumOver label that this series is of, for dialects that have a series for each;
+	// "" where the label itself tells.
+	Part string
+	// Prefix is what somebody put in front of the name, with its separator; see Catalog.Lookup.
+	Prefix string
+
+	only *[]Condition
 }
 
-// Conversion turns a source's unit into the canonical one: value × Multiplier ÷ Divisor. With Auto the source is
-// either per cent or a ratio, see Catalog.DecideAuto.
+// Condition is a label that a series must have one of some values of to be a source.
+type Condition struct {
+	Label  string // as OpenTelemetry writes it; in Prometheus its dots may be underscores
+	Values []string
+}
+
+// Conditions are what a series must fulfil besides its name. The slice is shared and must not be changed.
+func (s Source) Conditions() []Condition {
+	if s.only == nil {
+		return nil
+	}
+	return *s.only
+}
+
+// Accepts reports whether a series with these labels is a source: one name may stand for several metrics, told apart by
+// labels.
+func (s Source) Accepts(labels Labels) bool {
+	for _, c := range s.Conditions() {
+		value := labels.Get(c.Label)
+		if value == "" {
+			value = labels.Get(underscored(c.Label))
+		}
+		if !slices.Contains(c.Values, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// Conversion turns a source's unit into the canonical one: value × Multiplier ÷ Divisor. With Auto the unit is not in the
+// name, see Catalog.DecideAuto and Catalog.DecideUnit.
 type Conversion struct {
 	Unit                string // as the catalogue names it, "" for the canonical unit
 	Multiplier, Divisor float64
 	Auto                bool
 }
 
-// Apply converts one value. For an Auto conversion it assumes a ratio.
+// Apply converts one value. For an Auto conversion it assumes the canonical unit.
 func (c Conversion) Apply(value float64) float64 { return value * c.Multiplier / c.Divisor }

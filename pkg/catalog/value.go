@@ -50,6 +50,7 @@ func (c *Catalog) IsSentinel(value float64) bool {
 type Evidence struct {
 	Max      float64 // of the values that are no sentinels
 	Fraction float64 // the largest of the values that are not whole numbers, 0 when all are
+	Largest  float64 // of all values, for units other than per cent and ratio
 	Legacy   bool    // its series carry what only exporters of the time of per cent write, see IsLegacy
 }
 
@@ -58,6 +59,7 @@ func (c *Catalog) Observe(e *Evidence, value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) || c.IsSentinel(value) {
 		return
 	}
+	e.Largest = math.Max(e.Largest, value)
 	// DCGM's garbage would pass for per cent.
 	if value > 100 {
 		return
@@ -71,7 +73,7 @@ func (c *Catalog) Observe(e *Evidence, value float64) {
 // IsLegacy reports whether labels are those of exporters from the time when all utilizations were per cent.
 func (c *Catalog) IsLegacy(labels Labels) bool { return first(labels, c.legacy) != "" }
 
-// DecideAuto settles an Auto conversion from the evidence of one target. It reports false when the values fit both
+// DecideAuto settles a conversion that is either per cent or a ratio from the evidence of one target. It reports false when the values fit both
 // readings, and then goes by the labels: a GPU at 0 is 0 either way.
 func (c *Catalog) DecideAuto(e Evidence) (Conversion, bool) {
 	ratio := Conversion{Unit: "ratio", Multiplier: 1, Divisor: 1}

@@ -132,6 +132,7 @@ func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (un
 		}
 	}
 	u := units{target: h.targetOf, known: map[target]catalog.Conversion{}}
+	open := map[target]catalog.Conversion{} // what is to be decided
 	if len(names) == 0 {
 		return u, nil
 	}
@@ -143,6 +144,7 @@ func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (un
 		t := h.targetOf(s.Labels, strings.ToLower(w.source.Series))
 		if evidence[t] == nil {
 			evidence[t] = &catalog.Evidence{}
+			open[t] = w.source.Conversion
 		}
 		evidence[t].Legacy = evidence[t].Legacy || h.catalog.IsLegacy(s.Labels)
 		for _, v := range s.Values {
@@ -151,7 +153,7 @@ func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (un
 	}
 	unsure := false
 	for t, e := range evidence {
-		conversion, sure := h.catalog.DecideAuto(*e)
+		conversion, sure := h.catalog.Decide(open[t], *e)
 		u.known[t] = conversion
 		// All zeros are zero in both units.
 		unsure = unsure || !sure && e.Max > 0
@@ -166,7 +168,7 @@ func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (un
 	for t, largest := range past {
 		if e, ok := evidence[t]; ok {
 			h.catalog.Observe(e, largest)
-			u.known[t], _ = h.catalog.DecideAuto(*e)
+			u.known[t], _ = h.catalog.Decide(open[t], *e)
 		}
 	}
 	return u, nil

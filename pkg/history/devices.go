@@ -183,6 +183,9 @@ func (h *History) presence(words vocabulary, dialect catalog.Dialect) []string {
 		return names
 	}
 	for _, m := range h.catalog.Metrics() {
+		if m.Subject != catalog.SubjectDevice {
+			continue
+		}
 		names = append(names, h.existing(words, m, dialect)...)
 	}
 	return names
@@ -200,6 +203,11 @@ func (h *History) existing(words vocabulary, m catalog.Metric, dialect catalog.D
 		}
 		if lower := strings.ToLower(s.Series); lower != s.Series && words.series[lower] {
 			names = append(names, lower)
+		}
+	}
+	for _, name := range words.renamed[m.Name] {
+		if s, ok := h.catalog.SourceOf(m.Name, name); ok && s.Dialect == dialect {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -175,7 +176,7 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 // consider turns one series of an answer into a candidate, if it can be one.
 func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan, units units, s rawSeries) {
 	want, ok := p.find(s.Labels)
-	if !ok {
+	if !ok || !want.source.Accepts(s.Labels) {
 		return
 	}
 	id, ok := h.catalog.Resolve(s.Labels)
@@ -204,7 +205,7 @@ func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan,
 	next := candidate{key: key, want: want, from: h.targetOf(s.Labels, ""), times: s.Times}
 	next.old = c.old[origin{key, next.from}]
 	if p.metric.SumOver != "" {
-		next.extra = s.Labels.Get(p.metric.SumOver)
+		next.extra = cmp.Or(want.source.Part, s.Labels.Get(p.metric.SumOver))
 	}
 	next.values = c.tallies.convert(h.catalog, want.metric, units.of(want, s.Labels), s.Values, key)
 	c.candidates = append(c.candidates, next)

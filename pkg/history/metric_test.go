@@ -371,7 +371,7 @@ func TestVGPUIsListedWithoutTemperature(t *testing.T) {
 	wantLast(t, ask(t, h, "gpu_utilization_ratio", ""), map[string]float64{"vm-lab-3 · GPU 0 · GRID A100X 20C": 0.17})
 	result := ask(t, h, "gpu_temperature_celsius", "")
 	wantNotice(t, result.Notices, "No exporter reports gpu_temperature_celsius: none of its series (gpu_temperature_celsius, DCGM_FI_DEV_GPU_TEMP, "+
-		"DCGM_FI_DEV_GPU_TEMP_CELSIUS, dcgm_gpu_temp and 1 more) exists in Prometheus.")
+		"DCGM_FI_DEV_GPU_TEMP_CELSIUS, dcgm_gpu_temp and 7 more) exists in Prometheus.")
 }
 
 func TestScopeByModelInAnySpelling(t *testing.T) {

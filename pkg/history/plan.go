@@ -67,7 +67,8 @@ func (h *History) want(p *plan, words vocabulary, m catalog.Metric, dialect cata
 	names := h.existing(words, m, dialect)
 	for _, name := range names {
 		w := as
-		w.source, w.metric = h.catalog.Lookup(name)[0], m
+		w.source, _ = h.catalog.SourceOf(m.Name, name)
+		w.metric = m
 		w.rank += w.source.Rank
 		p.wants[name] = w
 	}

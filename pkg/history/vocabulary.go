@@ -6,17 +6,19 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/common/model"
-)
 
-// ourNames matches the series the catalogue may know; the exact choice is made here.
-const ourNames = `{__name__=~"(?i:dcgm_.+|nvidia_smi_.+|gpu_.+|warpwatch_agent_info)"}`
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
 
 // vocabulary is what a server has of what the catalogue knows.
 type vocabulary struct {
 	series map[string]bool // names of series; nil when the server does not say
-	labels []string        // of these series; the catalogue's plain ones when the server does not say
+	// renamed are names that pipelines changed, by the metric that they are sources of.
+	renamed map[string][]string
+	labels  []string // of these series; the catalogue's plain ones when the server does not say
 }
 
 // has reports whether the series may exist on the server.
@@ -27,20 +29,23 @@ func (v vocabulary) has(series string) bool { return v.series == nil || v.series
 func (h *History) words(ctx context.Context, e *endpoint) (vocabulary, error) {
 	return e.vocabulary.get(ctx, h.options.Tenant(ctx), vocabularyTTL, func(ctx context.Context) (vocabulary, error) {
 		v := vocabulary{}
-		names, err := e.names(ctx, "/api/v1/label/__name__/values")
+		// What the catalogue may know; the exact choice is made here.
+		ours := "{" + query.RegexMatcher("__name__", h.catalog.NamePattern()) + "}"
+		names, err := e.names(ctx, "/api/v1/label/__name__/values", ours)
 		switch {
 		case err == nil:
 			v.series = make(map[string]bool, len(names))
 			for _, name := range names {
 				v.series[name] = true
 			}
+			v.renamed = h.renamed(names)
 		case !unsupported(err):
 			return v, err
 		}
 		if v.series != nil && len(v.series) == 0 {
 			return v, nil
 		}
-		labels, err := e.names(ctx, "/api/v1/labels")
+		labels, err := e.names(ctx, "/api/v1/labels", ours)
 		if err != nil && !unsupported(err) {
 			return v, err
 		}
@@ -54,15 +59,29 @@ func (h *History) words(ctx context.Context, e *endpoint) (vocabulary, error) {
 	})
 }
 
+// renamed finds the sources whose names are not quite those in the catalogue.
+func (h *History) renamed(names []string) map[string][]string {
+	found := map[string][]string{}
+	for _, name := range names {
+		lower := strings.ToLower(name)
+		for _, s := range h.catalog.Lookup(name) {
+			if s.Prefix != "" || name != s.Series && name != lower {
+				found[s.Metric] = append(found[s.Metric], name)
+			}
+		}
+	}
+	return found
+}
+
 // unsupported reports whether a server does not offer an endpoint, or not to us, though it may well answer queries.
 func unsupported(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && (failed.Kind == KindNotPrometheus && failed.Status == 404 || failed.Kind == KindBadQuery || failed.Status == 403)
 }
 
-// names asks for a list of names.
-func (e *endpoint) names(ctx context.Context, path string) ([]string, error) {
-	resp, body, err := e.fetch(ctx, path, url.Values{"match[]": {ourNames}})
+// names asks for a list of names of the series that match, or of their labels.
+func (e *endpoint) names(ctx context.Context, path, match string) ([]string, error) {
+	resp, body, err := e.fetch(ctx, path, url.Values{"match[]": {match}})
 	if err != nil {
 		return nil, err
 	}
