@@ -25,6 +25,9 @@ func (e *endpoint) statusError(resp *http.Response, body []byte) *Error {
 	switch code := resp.StatusCode; {
 	case code >= 300 && code < 400:
 		return e.redirectError(out, resp)
+	case code == http.StatusUnauthorized && bytes.Contains(body[:min(len(body), 512)], []byte(noTenant)):
+		out.Kind, out.Message = KindUnauthorized, "the server wants to know the tenant (401, no org id); add the header X-Scope-OrgID to the endpoint's headers"
+		return out
 	case code == http.StatusUnauthorized:
 		out.Kind, out.Message = KindUnauthorized, "the server refused the credentials (401); check the endpoint's user, password or token"
 	case code == http.StatusForbidden:
@@ -119,17 +122,6 @@ func (e *endpoint) refusal(status int, errorType, message string) *Error {
 		kind = KindUnavailable
 	}
 	return &Error{Endpoint: e.ID, Status: status, Kind: kind, Message: explain(clean(message))}
-}
-
-// explain adds what to do to messages of Prometheus that are known to mislead or to stop people.
-func explain(message string) string {
-	switch {
-	case strings.Contains(message, "many-to-many matching not allowed"):
-		return message + " (aggregate the right-hand side first, like max by (pod) (kube_pod_labels), so that it has one series a match)"
-	case strings.Contains(message, "exceeded maximum resolution"):
-		return message + " (raise the minimum step of the query)"
-	}
-	return message
 }
 
 // serverMessage is the error of a Prometheus answer, "" when the body is something else.
