@@ -24,11 +24,12 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	if q.Instant {
 		result.Step = 0
 	}
-	expr, err := query.Macros{Window: w, Scope: q.Scope, Catalog: h.catalog}.Expand(q.Expr)
+	prepared, err := query.Macros{Window: w, Scope: q.Scope, Catalog: h.catalog}.Prepare(q)
 	if err != nil {
 		result.Err = &Error{Endpoint: "query", Kind: KindBadQuery, Message: err.Error()}
 		return result
 	}
+	expr := prepared.Text
 	result.Executed = describe(expr, q.Instant, w)
 	endpoints, notices := h.inScope(q.Scope)
 	good, failed, err := split(fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (*answer, error) {
@@ -36,9 +37,9 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 		if err == nil && e.Replica {
 			a.incomplete = lacks(a.Series, q.Instant, w)
 		}
-		return a, err
+		return a, pointed(err, prepared.Err)
 	}))
-	result.Notices, result.Err = append(notices, failed...), err
+	result.Notices, result.Err = slices.Concat(notices, prepared.Notices, failed), err
 	severalClusters := several(endpoints)
 	merge := replicas{at: map[string]int{}}
 	for _, o := range good {

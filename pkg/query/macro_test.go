@@ -172,11 +172,11 @@ func FuzzMatcher(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, v := range []string{a, b} {
 			if _, isRegex := pattern(v); isRegex || strings.ToValidUTF8(v, "") != v || v == "" {
-				t.Skip()
+				t.Skip("expressions, invalid UTF-8 and empty values are no exact values")
 			}
 		}
 		if strings.Contains(a, b) || strings.Contains(b, a) {
-			t.Skip()
+			t.Skip("a value that another one holds is near it, which the check takes for a mistake")
 		}
 		checkMatcher(t, "job", []string{a, b})
 		checkMatcher(t, "job", []string{a})

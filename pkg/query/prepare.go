@@ -50,6 +50,7 @@ func (m Macros) Prepare(q Query) (Prepared, error) {
 		return p, nil
 	}
 	p.Type = expr.Type()
+	p.ofType(expr, q.Instant)
 	p.Notices = append(p.Notices, advise(expr, m.Catalog)...)
 	if !scoped && len(q.Filters) == 0 {
 		return p, nil
@@ -81,6 +82,21 @@ func (m Macros) Prepare(q Query) (Prepared, error) {
 			left.String() + "."})
 	}
 	return p, nil
+}
+
+// ofType tells what cannot be shown of a result's type.
+func (p *Prepared) ofType(expr parser.Expr, instant bool) {
+	switch {
+	case !instant && p.Type == parser.ValueTypeMatrix:
+		p.Err = errors.New(`field "expr": the result is a range vector, which has no value at a time; put it into a function, as in ` +
+			`rate(x[$__rate_interval]), or make the query instant`)
+	case !instant && p.Type == parser.ValueTypeString:
+		p.Err = errors.New(`field "expr": the result is a text, which has no value to show`)
+	case p.Type == parser.ValueTypeString:
+		p.Notices = append(p.Notices, gpu.Notice{
+			Severity: gpu.Warning, Text: "The expression is a text, which has no value to show: " + shorten(expr.String()) + ".",
+		})
+	}
 }
 
 // selectsDevices reports whether the scope restricts more than the servers that are asked.

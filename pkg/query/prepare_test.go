@@ -54,7 +54,6 @@ func TestTheScopeIsInjected(t *testing.T) {
 		`label_replace(gpu_power_watts, "x", "a\"b\\n", "node", "(.*)")`:   `label_replace(gpu_power_watts{node=~"n1"}, "x", "a\"b\\n", "node", "(.*)")`,
 		`count(gpu_power_watts) by () > bool 2 or absent(gpu_power_watts)`: `count(gpu_power_watts{node=~"n1"}) > bool 2 or absent(gpu_power_watts{node=~"n1"})`,
 		`topk(scalar(count(gpu_power_watts)), up)`:                         `topk(scalar(count(gpu_power_watts{node=~"n1"})), up)`,
-		`gpu_power_watts[5m]`:                                              `gpu_power_watts{node=~"n1"}[5m]`,
 	} {
 		raw, err := json.Marshal(map[string]any{"expr": expr, "nodes": []string{"n1"}, "injectScope": true})
 		require.NoError(t, err)
@@ -235,7 +234,7 @@ func FuzzPrepare(f *testing.F) {
 		}
 		text, err := json.Marshal(raw)
 		if err != nil {
-			t.Skip()
+			t.Skip("not every value has a form in JSON")
 		}
 		q, err := Parse(text, TypePromQL)
 		if err != nil {

@@ -3,7 +3,10 @@ package query
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/prometheus/promql/parser"
@@ -48,6 +51,9 @@ func (e expansion) explain(err error) error {
 	}
 	first := all[0]
 	start, end := int(first.PositionRange.Start), int(first.PositionRange.End)
+	if strings.HasPrefix(first.Err.Error(), "unexpected right ") && start > 0 {
+		start-- // the parser has read it already
+	}
 	from, to := e.origin(start, end)
 	line, column := lineAndColumn(e.source, from)
 	found := &SyntaxError{Line: line, Column: column, At: quoted(e.source[from:to]), Message: shorten(first.Err.Error())}
@@ -105,7 +111,7 @@ func (e expansion) hint(message string, from int) string {
 		return "write straight quotation marks"
 	case strings.HasPrefix(message, "unknown escape sequence"):
 		return `write a backslash in a string twice, as in "gpu-01\\.lab"`
-	case strings.Contains(message, "character after '='"), strings.Contains(message, `unexpected "=="`) && inBraces(e.source, from),
+	case strings.Contains(message, "character after '='"), strings.Contains(message, `unexpected "="`) && inBraces(e.source, from),
 		strings.Contains(message, "after '!' inside braces"), strings.Contains(message, "character inside braces"):
 		return `labels are compared with =, !=, =~ and !~, as in {node=~"gpu-.*"}`
 	case strings.Contains(message, "in label matching, expected string"):
@@ -129,7 +135,7 @@ func bitHint(rest string) string {
 	const text = "PromQL has no operators for bits; "
 	mask := bitMask.FindStringSubmatch(rest)
 	if mask != nil {
-		if value, ok := parseInteger(mask[1]); ok && value > 0 && value&(value-1) == 0 {
+		if value, err := strconv.ParseUint(mask[1], 0, 64); err == nil && value > 0 && value&(value-1) == 0 {
 			return fmt.Sprintf("%sto test this one write floor(x / %d) %% 2 == 1", text, value)
 		}
 	}
@@ -141,10 +147,15 @@ func nearestFunction(name string) string {
 	if len(name) > 40 {
 		return ""
 	}
-	best, distance := "", max(len(name)/3, 1)+1
-	for known := range parser.Functions {
-		if d := editDistance(strings.ToLower(name), known); d < distance || d == distance && best != "" && known < best {
-			best, distance = known, d
+	name = strings.ToLower(name)
+	best, nearest, distance := "", 0, max(len(name)/3, 1)+1
+	for _, known := range slices.Sorted(maps.Keys(parser.Functions)) {
+		d := 2 * editDistance(name, known)
+		if strings.HasPrefix(known, name) {
+			d-- // most often the end is missing
+		}
+		if d < 2*distance && (best == "" || d < nearest) {
+			best, nearest = known, d
 		}
 	}
 	return best
