@@ -39,7 +39,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		text(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if _, newest := s.kept(); after > newest {
+	if after > s.newestEvent() {
 		after = 0 // a number of another run says nothing about this one's
 	}
 	answer := eventsJSON{Epoch: s.o.Node.Epoch, Newest: after, Events: []eventJSON{}}

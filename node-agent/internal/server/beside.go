@@ -55,7 +55,7 @@ func (s *Server) besides(r *wire.Request) beside {
 	if r.GetEvents() && s.o.Events != nil {
 		b.events.wanted = true
 		// Numbers of another run, or of no run at all, say nothing about this one's.
-		if _, newest := s.kept(); r.GetResumeEpoch() == s.o.Node.Epoch && r.GetEventsAfter() <= newest {
+		if r.GetResumeEpoch() == s.o.Node.Epoch && r.GetEventsAfter() <= s.newestEvent() {
 			b.events.after = r.GetEventsAfter()
 		}
 	}
@@ -68,16 +68,16 @@ func (s *Server) besides(r *wire.Request) beside {
 	return b
 }
 
-// kept are the events that are kept, and the number of the newest.
-func (s *Server) kept() (events []snapshot.Event, newest uint64) {
+// newestEvent is the number of the newest event, 0 before the first.
+func (s *Server) newestEvent() uint64 {
 	if s.o.Events == nil {
-		return nil, 0
+		return 0
 	}
-	events, _, _ = s.o.Events.After(0, nil)
-	if n := len(events); n > 0 {
-		newest = events[n-1].Seq
+	events, _, _ := s.o.Events.After(0, nil)
+	if len(events) == 0 {
+		return 0
 	}
-	return events, newest
+	return events[len(events)-1].Seq
 }
 
 // sendBeside sends what is new, and says whether there was anything.
