@@ -57,7 +57,7 @@ func (j *journal) run(ctx context.Context) error {
 		started := time.Now()
 		err := j.follow(ctx)
 		if ctx.Err() != nil {
-			return nil
+			break // it was stopped
 		}
 		if time.Since(started) >= lasting {
 			j.retry.Reset()
