@@ -51,21 +51,21 @@ func (j *journal) arguments() []string {
 }
 
 // run keeps journalctl running until ctx ends.
-func (j *journal) run(ctx context.Context) error {
+func (j *journal) run(ctx context.Context) {
 	said := ""
 	for ctx.Err() == nil {
 		started := time.Now()
-		err := j.follow(ctx)
+		reason := "it ended"
+		if err := j.follow(ctx); err != nil {
+			reason = err.Error()
+		}
 		if ctx.Err() != nil {
-			break // it was stopped
+			return
 		}
 		if time.Since(started) >= lasting {
 			j.retry.Reset()
 		}
-		if err == nil {
-			err = errors.New("it ended")
-		}
-		if reason := err.Error(); reason != said {
+		if reason != said {
 			said = reason
 			j.log.Warn("journalctl does not go on; it is started again", "reason", reason)
 		}
@@ -74,7 +74,6 @@ func (j *journal) run(ctx context.Context) error {
 		case <-time.After(j.retry.NextBackOff()):
 		}
 	}
-	return nil
 }
 
 // follow runs journalctl once.

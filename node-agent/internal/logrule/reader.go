@@ -114,7 +114,10 @@ func (r *Reader) Run(ctx context.Context) error {
 		group.Go(func() error { return r.files.run(ctx, r.o.Poll) })
 	}
 	for _, j := range r.journals {
-		group.Go(func() error { return j.run(ctx) })
+		group.Go(func() error {
+			j.run(ctx)
+			return nil
+		})
 	}
 	<-ctx.Done()
 	err := group.Wait()
