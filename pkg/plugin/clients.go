@@ -1,13 +1,16 @@
 package plugin
 
 import (
+	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/grafana/grafana-plugin-sdk-go/backend"
 	"github.com/grafana/grafana-plugin-sdk-go/backend/httpclient"
 	"github.com/grafana/grafana-plugin-sdk-go/backend/proxy"
 	xproxy "golang.org/x/net/proxy"
@@ -19,14 +22,23 @@ const timeoutSlack = 5 * time.Second
 
 // endpointClient is a client for one Prometheus. It starts from what the SDK makes of the data source's own settings
 // (custom headers, proxy, tracing, limits), and forwards the identity of the user who asks when the data source is set
-// to. What the endpoint says about authentication and TLS comes first.
-func endpointClient(base httpclient.Options, e settings.Endpoint) (*http.Client, error) {
+// to. What the endpoint says about authentication and TLS comes first. socks is the way through Grafana's secure SOCKS
+// proxy for endpoints that want it though the data source does not.
+func endpointClient(base httpclient.Options, e settings.Endpoint, socks *proxy.Options) (*http.Client, error) {
 	opts := base
 	opts.ForwardHTTPHeaders = false
-	opts.ConfigureMiddleware = func(_ httpclient.Options, usual []httpclient.Middleware) []httpclient.Middleware {
-		return append(slices.Clip(usual), forwardTenant())
+	if e.Forward != settings.ForwardNever {
+		opts.ConfigureMiddleware = func(_ httpclient.Options, usual []httpclient.Middleware) []httpclient.Middleware {
+			return append(slices.Clip(usual), forwardTenant())
+		}
 	}
 	opts.Header = base.Header.Clone()
+	if opts.Header == nil {
+		opts.Header = http.Header{}
+	}
+	for _, h := range e.Headers {
+		opts.Header.Set(h.Name, h.Value.Reveal())
+	}
 	timeouts := httpclient.DefaultTimeoutOptions
 	if base.Timeouts != nil {
 		timeouts = *base.Timeouts
@@ -39,11 +51,13 @@ func endpointClient(base httpclient.Options, e settings.Endpoint) (*http.Client,
 		opts.BasicAuth = &httpclient.BasicAuthOptions{User: e.Auth.User, Password: e.Auth.Secret.Reveal()}
 		opts.Header.Del("Authorization")
 	case settings.BearerAuth:
-		if opts.Header == nil {
-			opts.Header = http.Header{}
-		}
 		opts.Header.Set("Authorization", "Bearer "+e.Auth.Secret.Reveal())
 		opts.BasicAuth = nil
+	}
+	if e.Forward == settings.ForwardAlways {
+		// The data source's own credentials must not stand in for the user's.
+		opts.BasicAuth = nil
+		opts.Header.Del("Authorization")
 	}
 	if e.TLS != (settings.TLS{}) {
 		over := httpclient.TLSOptions{}
@@ -51,13 +65,44 @@ func endpointClient(base httpclient.Options, e settings.Endpoint) (*http.Client,
 			over = *base.TLS
 		}
 		over.CACertificate, over.ServerName, over.InsecureSkipVerify = e.TLS.CACert, e.TLS.ServerName, e.TLS.SkipVerify
+		if e.TLS.ClientCert != "" {
+			over.ClientCertificate, over.ClientKey = e.TLS.ClientCert, e.TLS.ClientKey.Reveal()
+		}
 		opts.TLS = &over
+	}
+	switch e.SecureSocks {
+	case settings.Off:
+		opts.ProxyOptions = nil
+	case settings.On:
+		if opts.ProxyOptions = socks; !proxy.New(socks).SecureSocksProxyEnabled() {
+			return nil, fmt.Errorf("endpoint %s: secureSocksProxy is on, but this Grafana has no secure SOCKS proxy: let its administrator set up "+
+				"[secure_socks_datasource_proxy], or turn it off", e.ID)
+		}
 	}
 	client, err := httpclient.New(opts)
 	if err != nil {
 		return nil, fmt.Errorf("endpoint %s: set up its client: %w", e.ID, err)
 	}
 	return client, nil
+}
+
+// secureSocks is how connections go through Grafana's secure SOCKS proxy, whether or not the data source as a whole does.
+func secureSocks(ctx context.Context, stored backend.DataSourceInstanceSettings) (*proxy.Options, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(stored.JSONData, &all); err != nil {
+		return nil, fmt.Errorf("read the data source's settings of the secure SOCKS proxy: %w", err)
+	}
+	all["enableSecureSocksProxy"] = json.RawMessage("true")
+	changed, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("set up the secure SOCKS proxy: %w", err)
+	}
+	stored.JSONData = changed
+	opts, err := stored.HTTPClientOptions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the data source's settings of the secure SOCKS proxy: %w", err)
+	}
+	return opts.ProxyOptions, nil
 }
 
 // agentHeader is what agents are sent along with the stream's handshake: their own credentials and nothing of Grafana's.
@@ -75,7 +120,10 @@ func agentHeader(a settings.Auth) http.Header {
 
 // agentTLS is how agents are verified.
 func agentTLS(base httpclient.Options, t settings.TLS) (*tls.Config, error) {
-	over := httpclient.TLSOptions{CACertificate: t.CACert, ServerName: t.ServerName, InsecureSkipVerify: t.SkipVerify, MinVersion: tls.VersionTLS12}
+	over := httpclient.TLSOptions{
+		CACertificate: t.CACert, ServerName: t.ServerName, InsecureSkipVerify: t.SkipVerify, MinVersion: tls.VersionTLS12,
+		ClientCertificate: t.ClientCert, ClientKey: t.ClientKey.Reveal(),
+	}
 	if base.TLS != nil {
 		over.MinVersion = max(over.MinVersion, base.TLS.MinVersion)
 		over.MaxVersion = base.TLS.MaxVersion

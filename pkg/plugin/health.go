@@ -125,7 +125,10 @@ func (d *Datasource) report(servers []history.EndpointStatus, agents agentCheck)
 		}
 		text := fmt.Sprintf("%s %s ok (%s)", name, orUnknown(s.Version), milliseconds(s.Latency))
 		parts = append(parts, text)
-		r.lines = append(r.lines, fmt.Sprintf("%s, cluster %s", text, s.Cluster))
+		r.lines = append(r.lines, serverLine(text, s))
+		for _, hint := range s.Hints {
+			r.lines = append(r.lines, s.ID+": "+hint)
+		}
 	}
 	switch {
 	case d.settings.Agents.Discovery == settings.DiscoverOff:
@@ -161,6 +164,18 @@ func (d *Datasource) report(servers []history.EndpointStatus, agents agentCheck)
 		r.message += ": " + r.first
 	}
 	return r
+}
+
+// serverLine adds to a server's own text what it is to the data source.
+func serverLine(text string, s history.EndpointStatus) string {
+	text += ", cluster " + s.Cluster
+	if s.Replica {
+		text += ", a replica"
+	}
+	if len(s.Dialects) > 0 {
+		text += ", metrics of " + strings.Join(s.Dialects, ", ")
+	}
+	return text
 }
 
 func textsOf(notices []gpu.Notice) []string {

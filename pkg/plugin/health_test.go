@@ -32,7 +32,8 @@ func (f *fleet) health(t *testing.T) (backend.HealthStatus, string, string) {
 }
 
 func TestCheckHealth(t *testing.T) {
-	ok := history.EndpointStatus{ID: "north-a", Cluster: "north", Version: "3.8.0", Latency: 12 * time.Millisecond}
+	ok := history.EndpointStatus{ID: "north-a", Cluster: "north", Version: "3.8.0", Latency: 12 * time.Millisecond, Replica: true,
+		Dialects: []string{"warpwatch", "dcgm"}, Hints: []string{"No exporter measures gpu_power_watts."}}
 	failed := history.EndpointStatus{ID: "north-b", Cluster: "north", Err: errors.New("endpoint north-b: it refuses connections: check that it runs")}
 	bubble(t, func(t *testing.T) {
 		f := newFleet(t, agenttest.Options{Node: "n1"}, agenttest.Options{Node: "n2"})
@@ -43,7 +44,7 @@ func TestCheckHealth(t *testing.T) {
 		if want := "Prometheus north-a 3.8.0 ok (12 ms), agents 2/2 connected, 4 GPUs"; status != backend.HealthStatusOk || message != want {
 			t.Errorf("%s: %q, want %q", status, message, want)
 		}
-		for _, part := range []string{"cluster north", "0.9.0 on 2 nodes", "agents.alow"} {
+		for _, part := range []string{"cluster north, a replica, metrics of warpwatch, dcgm\n", "north-a: No exporter measures gpu_power_watts.", "0.9.0 on 2 nodes", "agents.alow"} {
 			if !strings.Contains(verbose, part) {
 				t.Errorf("%q is not in %q", part, verbose)
 			}

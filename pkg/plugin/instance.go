@@ -12,6 +12,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
 	"github.com/grafana/grafana-plugin-sdk-go/backend/instancemgmt"
 	"github.com/grafana/grafana-plugin-sdk-go/backend/log"
+	"github.com/grafana/grafana-plugin-sdk-go/backend/proxy"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -79,10 +80,16 @@ func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstance
 	if err != nil {
 		return fmt.Errorf("read the data source's HTTP settings: %w", err)
 	}
+	var socks *proxy.Options
+	if d.settings.WantsSecureSocks() {
+		if socks, err = secureSocks(ctx, stored); err != nil {
+			return err
+		}
+	}
 	var endpoints []history.Endpoint
 	for _, cluster := range d.settings.Clusters {
 		for _, e := range cluster.Endpoints {
-			client, err := endpointClient(base, e)
+			client, err := endpointClient(base, e, socks)
 			if err != nil {
 				return err
 			}
@@ -90,11 +97,14 @@ func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstance
 			endpoints = append(endpoints, endpoint(cluster.Name, e, client))
 		}
 	}
-	past, err := history.New(endpoints, d.catalog, history.Options{ScrapeInterval: d.settings.ScrapeInterval, Tenant: tenantOf})
+	past, err := history.New(endpoints, d.catalog, history.Options{
+		ScrapeInterval: d.settings.ScrapeInterval, Tenant: tenantOf, FailedEndpoint: &d.settings.FailedEndpoint, CacheBytes: cacheBytes(d.settings.Cache),
+	})
 	if err != nil {
 		return err
 	}
 	d.history = past
+	d.close = append(d.close, past.Close)
 
 	allow, err := live.ParseAllowList(d.settings.Agents.Allow)
 	if err != nil {
@@ -121,7 +131,22 @@ func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstance
 }
 
 func endpoint(cluster string, e settings.Endpoint, client *http.Client) history.Endpoint {
-	return history.Endpoint{ID: e.ID, Cluster: cluster, URL: e.URL, HTTP: client, Timeout: e.Timeout, ReplicaLabels: e.ReplicaLabels}
+	out := history.Endpoint{
+		ID: e.ID, Cluster: cluster, URL: e.URL, HTTP: client, Timeout: e.Timeout, Replica: e.Role == settings.Replica, ReplicaLabels: e.ReplicaLabels,
+		Concurrency: e.Concurrency, Compression: history.Compression(e.Compression),
+	}
+	if e.Forward == settings.ForwardAlways {
+		out.Permit = needsTenant
+	}
+	return out
+}
+
+// cacheBytes is the cache's size, where 0 stands for none in the settings and for some size in the history's options.
+func cacheBytes(c settings.Cache) int64 {
+	if c.MaxBytes == 0 {
+		return -1
+	}
+	return c.MaxBytes
 }
 
 // Dispose ends what the instance started. Streams that still run end with an error, so that Grafana runs them again

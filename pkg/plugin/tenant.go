@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
@@ -40,6 +41,19 @@ func withTenant(ctx context.Context, headers http.Header) context.Context {
 func tenantOf(ctx context.Context) string {
 	t, _ := ctx.Value(tenantKey{}).(tenant)
 	return t.id
+}
+
+// errNobody is that there is no identity to forward.
+var errNobody = errors.New("the endpoint forwards the identity of whoever asks, and this request has none: alert rules, public dashboards, the search for " +
+	"agents and users who did not sign in by OAuth have none; give the endpoint credentials of its own for these")
+
+// needsTenant lets nothing be asked without the identity of a user.
+func needsTenant(ctx context.Context) error {
+	t, _ := ctx.Value(tenantKey{}).(tenant)
+	if t.header.Get(backend.OAuthIdentityTokenHeaderName) == "" && t.header.Get(backend.OAuthIdentityIDTokenHeaderName) == "" {
+		return errNobody
+	}
+	return nil
 }
 
 // forwardTenant sends the identity of the user who asks along, where the endpoint has no credentials of its own. The

@@ -178,3 +178,15 @@ func (s Settings) EndpointCount() int {
 	}
 	return n
 }
+
+// WantsSecureSocks reports whether an endpoint goes through Grafana's secure SOCKS proxy by its own setting.
+func (s Settings) WantsSecureSocks() bool {
+	for _, c := range s.Clusters {
+		for _, e := range c.Endpoints {
+			if e.SecureSocks == On {
+				return true
+			}
+		}
+	}
+	return false
+}
