@@ -57,14 +57,9 @@ func isDevice(s gpu.Series) bool { return s.Device.Identity != gpu.Identity{} }
 func Labels(s gpu.Series) map[string]string {
 	labels := map[string]string{}
 	if isDevice(s) {
-		d := s.Device
-		index := ""
-		if d.Index >= 0 {
-			index = strconv.Itoa(d.Index)
-		}
-		for i, value := range []string{d.Cluster, d.Node, index, d.UUID, d.Model, d.GPUInstance, d.MIGProfile} {
-			if value != "" {
-				labels[deviceLabels()[i]] = value
+		for _, name := range deviceLabels() {
+			if value := deviceText(name)(s.Device); value != "" {
+				labels[name] = value
 			}
 		}
 	}
@@ -74,6 +69,32 @@ func Labels(s gpu.Series) map[string]string {
 		}
 	}
 	return labels
+}
+
+// deviceText reads one of the labels of a device, nil for a label that is none of them.
+func deviceText(label string) func(gpu.Device) string {
+	switch label {
+	case labelCluster:
+		return func(d gpu.Device) string { return d.Cluster }
+	case labelNode:
+		return func(d gpu.Device) string { return d.Node }
+	case labelGPU:
+		return func(d gpu.Device) string {
+			if d.Index < 0 {
+				return ""
+			}
+			return strconv.Itoa(d.Index)
+		}
+	case labelUUID:
+		return func(d gpu.Device) string { return d.UUID }
+	case labelModel:
+		return func(d gpu.Device) string { return d.Model }
+	case labelMIG:
+		return func(d gpu.Device) string { return d.GPUInstance }
+	case labelMIGProfile:
+		return func(d gpu.Device) string { return d.MIGProfile }
+	}
+	return nil
 }
 
 // display is the name people see.

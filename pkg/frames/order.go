@@ -17,24 +17,36 @@ const (
 	MaxLatest = 200_000   // of a table with a row for each device
 )
 
+// maxSortLabels is how many labels decide the order of series. Nobody looks for an order by more.
+const maxSortLabels = 32
+
 // Sort puts series into the one order that all answers and streams use: devices by cluster, node and index, as people
 // count them, others by their labels.
 // It changes the order of the slice and not what it holds.
 func Sort(series []gpu.Series) {
-	text := make(map[int]string, len(series))
+	names := orderedLabels(series)
+	if len(names) > maxSortLabels {
+		names = names[:maxSortLabels]
+	}
+	texts := make([]string, len(names)*len(series)) // a row for each series
 	order := make([]int, len(series))
 	for i, s := range series {
 		order[i] = i
-		if !isDevice(s) || len(s.Labels) > 0 {
-			text[i] = s.Labels[metricName] + selector(Labels(s))
+		for j, name := range names {
+			texts[i*len(names)+j] = s.Labels[name]
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	row := func(i int) []string { return texts[i*len(names) : (i+1)*len(names)] }
+	compare := func(a, b int) int {
 		if c := compareDevices(series[a].Device, series[b].Device); c != 0 {
 			return c
 		}
-		return strings.Compare(text[a], text[b])
-	})
+		return slices.Compare(row(a), row(b))
+	}
+	if slices.IsSortedFunc(order, compare) {
+		return
+	}
+	slices.SortStableFunc(order, compare)
 	sorted := make([]gpu.Series, len(series))
 	for i, from := range order {
 		sorted[i] = series[from]
@@ -42,9 +54,33 @@ func Sort(series []gpu.Series) {
 	copy(series, sorted)
 }
 
+// orderedLabels are the names of all labels there are: the metric's name, then as tables show them.
+func orderedLabels(series []gpu.Series) []string {
+	present := map[string]string{}
+	for _, s := range series {
+		for name := range s.Labels {
+			present[name] = ""
+		}
+	}
+	names := sortedLabels(present)
+	if at := slices.Index(names, metricName); at >= 0 {
+		names = slices.Insert(slices.Delete(names, at, at+1), 0, metricName)
+	}
+	return names
+}
+
 // compareDevices orders by index before UUID: UUIDs are random.
 func compareDevices(a, b gpu.Device) int {
-	return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node), cmp.Compare(a.Index, b.Index), a.Compare(b.Identity))
+	if c := strings.Compare(a.Cluster, b.Cluster); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Node, b.Node); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Index, b.Index); c != 0 {
+		return c
+	}
+	return a.Compare(b.Identity)
 }
 
 // Limit keeps the first series that one answer may hold, and says so when some are left out.

@@ -2,6 +2,7 @@ package frames
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
@@ -11,23 +12,19 @@ import (
 // Latest is one row for every series: its dimensions as text columns and its newest value. For devices the columns
 // are always the same seven, so that a panel's column settings fit every selection. Without series it has no fields.
 func Latest(series []gpu.Series, o Options) *data.Frame {
-	series, o = limitRows(series, len(series), MaxLatest, o)
+	series, o = limitRows(series, len(series), min(MaxLatest, MaxCells/(len(orderedLabels(series))+1)), o)
 	frame := o.empty(data.FrameTypeNumericLong)
 	if len(series) == 0 {
 		return frame
 	}
-	values := make([]*float64, len(series))
+	newest := make([]float64, len(series))
 	for i, s := range series {
-		if n := len(s.Values); n > 0 && finite(s.Values[n-1]) {
-			v := s.Values[n-1]
-			values[i] = &v
+		newest[i] = math.NaN()
+		if n := len(s.Values); n > 0 {
+			newest[i] = s.Values[n-1]
 		}
 	}
-	owner := make([]int, len(series))
-	for i := range owner {
-		owner[i] = i
-	}
-	frame.Fields = append(dimensions(series, owner), o.valueColumn(values))
+	frame.Fields = append(dimensions(series, nil), o.valueColumn(pointers(newest)))
 	return frame
 }
 
@@ -67,31 +64,50 @@ func (o Options) valueColumn(values []*float64) *data.Field {
 	return field
 }
 
-// dimensions are text columns for all labels that occur; row i belongs to series[owner[i]]. A dimension that does not
+// dimensions are text columns for all labels that occur; row i belongs to series[owner[i]], or
+// without owners to series[i]. A dimension that does not
 // apply is the empty text, never null.
 func dimensions(series []gpu.Series, owner []int) data.Fields {
-	labels := make([]map[string]string, len(series))
 	present := map[string]string{}
-	for i, s := range series {
-		labels[i] = Labels(s)
-		for name := range labels[i] {
-			present[name] = ""
-		}
-		if isDevice(s) {
-			for _, name := range deviceLabels() {
+	devices := false
+	for _, s := range series {
+		devices = devices || isDevice(s)
+		for name, value := range s.Labels {
+			if value != "" && name != metricName {
 				present[name] = ""
 			}
 		}
 	}
+	if devices {
+		for _, name := range deviceLabels() {
+			present[name] = ""
+		}
+	}
 	var fields data.Fields
 	for _, name := range sortedLabels(present) {
-		cells := make([]string, len(owner))
-		for row, i := range owner {
-			cells[row] = labels[i][name]
+		texts := make([]string, len(series))
+		of := deviceText(name)
+		for i, s := range series {
+			texts[i] = s.Labels[name]
+			if texts[i] == "" && of != nil && isDevice(s) {
+				texts[i] = of(s.Device)
+			}
 		}
-		fields = append(fields, data.NewField(name, nil, cells))
+		fields = append(fields, data.NewField(name, nil, perRow(texts, owner)))
 	}
 	return fields
+}
+
+// perRow repeats each series' text for its rows.
+func perRow(texts []string, owner []int) []string {
+	if owner == nil {
+		return texts
+	}
+	cells := make([]string, len(owner))
+	for row, i := range owner {
+		cells[row] = texts[i]
+	}
+	return cells
 }
 
 // limitRows keeps the first series whose rows fit into a table.

@@ -52,6 +52,9 @@ func compareText(a, b string) int {
 
 // compareNumber orders "" < "2" < "10" < "text".
 func compareNumber(a, b string) int {
+	if a == b {
+		return 0
+	}
 	x, errX := strconv.Atoi(a)
 	y, errY := strconv.Atoi(b)
 	if errX == nil && errY == nil {

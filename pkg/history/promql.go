@@ -41,7 +41,7 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	}))
 	result.Notices, result.Err = slices.Concat(notices, prepared.Notices, failed), err
 	severalClusters := several(endpoints)
-	merge := replicas{at: map[string]int{}}
+	merge := replicas{at: map[string]int{}, distinct: len(good) == 1 && len(good[0].endpoint.ReplicaLabels) == 0}
 	for _, o := range good {
 		result.Notices = append(result.Notices, remarks(o.endpoint, o.value)...)
 		for _, s := range o.value.Series {
@@ -104,11 +104,16 @@ func (e *endpoint) plainLabels(labels labelSet, severalClusters bool) map[string
 
 // replicas folds series with the same labels together: the first one counts, and others fill its gaps.
 type replicas struct {
-	series []gpu.Series
-	at     map[string]int
+	series   []gpu.Series
+	at       map[string]int
+	distinct bool // one server answered, whose series are distinct already
 }
 
 func (r *replicas) add(labels map[string]string, s rawSeries) {
+	if r.distinct {
+		r.series = append(r.series, gpu.Series{Labels: labels, Times: s.Times, Values: s.Values})
+		return
+	}
 	key := labelKey(labels)
 	i, ok := r.at[key]
 	if !ok {
