@@ -174,7 +174,7 @@ func unique(lists ...[]string) []string {
 	seen := map[string]bool{}
 	for _, list := range lists {
 		for _, name := range list {
-			if !seen[name] {
+			if name != "" && !seen[name] {
 				seen[name] = true
 				names = append(names, name)
 			}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
@@ -14,26 +16,36 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
-// series reads the label sets of an exposition file or of an instant query's answer.
-func series(t *testing.T, name string) []LabelMap {
+// samples reads an exposition file or an instant query's answer.
+func samples(t *testing.T, name string) []sample {
 	t.Helper()
-	file, err := os.Open(filepath.Join("testdata", name))
+	if !strings.Contains(name, "/") {
+		name = filepath.Join("testdata", name)
+	}
+	file, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	var all []LabelMap
+	var all []sample
 	if filepath.Ext(name) == ".json" {
 		var answer struct {
 			Data struct {
-				Result []struct{ Metric LabelMap }
+				Result []struct {
+					Metric LabelMap
+					Value  []any
+				}
 			}
 		}
 		if err := json.NewDecoder(file).Decode(&answer); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range answer.Data.Result {
-			all = append(all, r.Metric)
+			s := sample{labels: r.Metric}
+			if len(r.Value) == 2 {
+				s.value, _ = strconv.ParseFloat(r.Value[1].(string), 64)
+			}
+			all = append(all, s)
 		}
 		return all
 	}
@@ -44,12 +56,23 @@ func series(t *testing.T, name string) []LabelMap {
 	}
 	for _, name := range sortedKeys(families) {
 		for _, m := range families[name].Metric {
-			labels := LabelMap{"__name__": name}
+			s := sample{labels: LabelMap{"__name__": name}, help: families[name].GetHelp()}
+			s.value = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue()
 			for _, pair := range m.Label {
-				labels[pair.GetName()] = pair.GetValue()
+				s.labels[pair.GetName()] = pair.GetValue()
 			}
-			all = append(all, labels)
+			all = append(all, s)
 		}
+	}
+	return all
+}
+
+// series reads only the label sets.
+func series(t *testing.T, name string) []LabelMap {
+	t.Helper()
+	var all []LabelMap
+	for _, s := range samples(t, name) {
+		all = append(all, s.labels)
 	}
 	return all
 }

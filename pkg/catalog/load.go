@@ -70,22 +70,25 @@ type sourceRow struct {
 }
 
 type labelRules struct {
-	Node       []string `yaml:"node"`
-	UUID       []string `yaml:"uuid"`
-	Index      []string `yaml:"index"`
-	Model      []string `yaml:"model"`
-	MIGID      []string `yaml:"mig_id"`
-	MIGProfile []string `yaml:"mig_profile"`
-	MIGUUID    []string `yaml:"mig_uuid"`
-	PCIBusID   []string `yaml:"pci_bus_id"`
-	Driver     []string `yaml:"driver"`
-	MIGEnabled []string `yaml:"mig_enabled"`
-	Job        []string `yaml:"job"`
-	Owner      []struct {
-		Pod       string `yaml:"pod"`
-		Namespace string `yaml:"namespace"`
-		Container string `yaml:"container"`
-	} `yaml:"owner"`
+	Node       []string      `yaml:"node"`
+	UUID       []string      `yaml:"uuid"`
+	Index      []string      `yaml:"index"`
+	Model      []string      `yaml:"model"`
+	MIGID      []string      `yaml:"mig_id"`
+	MIGProfile []string      `yaml:"mig_profile"`
+	MIGUUID    []string      `yaml:"mig_uuid"`
+	PCIBusID   []string      `yaml:"pci_bus_id"`
+	Driver     []string      `yaml:"driver"`
+	MIGEnabled []string      `yaml:"mig_enabled"`
+	Job        []string      `yaml:"job"`
+	Owner      []ownerLabels `yaml:"owner"`
+}
+
+// ownerLabels are the labels of one way in which series name a workload.
+type ownerLabels struct {
+	Pod       string `yaml:"pod"`
+	Namespace string `yaml:"namespace"`
+	Container string `yaml:"container"`
 }
 
 // workloadLabels are where series of workloads say what they are of.
