@@ -29,6 +29,7 @@ type past interface {
 	Metric(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) history.Result
 	PromQL(ctx context.Context, q query.Query, w query.Window) history.Result
 	Devices(ctx context.Context) ([]gpu.Device, []gpu.Notice)
+	Members(ctx context.Context, scope query.Scope, from, to time.Time) ([]history.Member, []gpu.Notice, error)
 	Agents(ctx context.Context) ([]history.Agent, []gpu.Notice)
 	Check(ctx context.Context) []history.EndpointStatus
 }
@@ -52,6 +53,7 @@ type Datasource struct {
 	history   past
 	live      present
 	handovers *handovers
+	rosters   rosters
 	resources backend.CallResourceHandler
 	logger    log.Logger
 	now       func() time.Time

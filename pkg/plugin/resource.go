@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/live"
-	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
 var _ backend.CallResourceHandler = (*Datasource)(nil)
@@ -107,30 +105,18 @@ type variablesAnswer struct {
 	Notices []noticeInfo `json:"notices"`
 }
 
-// serveVariables lists clusters, nodes, GPUs, MIG instances or models, within what parent variables have chosen.
+// serveVariables lists the choices of a kind within what parent variables have chosen, and within a time range.
 func (d *Datasource) serveVariables(r *http.Request) (any, error) {
-	parameters := r.URL.Query()
-	for name := range parameters {
-		if !slices.Contains([]string{"kind", "cluster", "node", "gpu"}, name) {
-			return nil, badInput(fmt.Errorf("parameter %q is not known: kind, cluster, node and gpu are", name))
-		}
-	}
-	scope, err := query.Scope{
-		Clusters: chosen(parameters["cluster"]), Nodes: chosen(parameters["node"]), GPUs: chosen(parameters["gpu"]),
-	}.Compile()
+	asked, err := readVariableQuery(r.URL.Query(), d.now())
 	if err != nil {
 		return nil, badInput(err)
 	}
-	kind := parameters.Get("kind")
-	if !slices.Contains(variableKinds(), kind) {
-		return nil, badInput(unknownKind(kind))
-	}
-	devices, notices, err := d.devices(r.Context())
+	members, notices, err := d.members(r.Context(), asked)
 	if err != nil {
 		return nil, err
 	}
-	values, more := variableValues(devices, kind, scope)
-	return variablesAnswer{Values: values, Notices: d.noticeInfos(append(notices, more...))}, nil
+	values, more := variableValues(members, asked.kind, asked.scope, asked.search)
+	return variablesAnswer{Values: values, Notices: d.noticeInfos(slices.Concat(notices, more))}, nil
 }
 
 // chosen leaves out what Grafana sends for "All", which restricts nothing.

@@ -80,7 +80,7 @@ func TestResourceVariables(t *testing.T) {
 		for i := range 6000 {
 			f.past.devices = append(f.past.devices, device("north", fmt.Sprintf("x%d", i), 0, "GPU", ""))
 		}
-		if _, body := f.resource(t, http.MethodGet, "variables?kind=node"); !strings.Contains(body, "Showing 5000 of 6003 choices") {
+		if _, body := f.resource(t, http.MethodGet, "variables?kind=node"); !strings.Contains(body, "Showing 1000 of 6003 choices") {
 			t.Error("a long list is not cut")
 		}
 	})
@@ -128,7 +128,7 @@ func TestResourceErrors(t *testing.T) {
 			{http.MethodGet, "nothing", "metrics, variables and agents", http.StatusNotFound},
 			{http.MethodGet, "metrics/x", "metrics, variables and agents", http.StatusNotFound},
 			{http.MethodPost, "metrics", "only GET", http.StatusMethodNotAllowed},
-			{http.MethodGet, "variables", `kind \"\" is not known: use one of cluster, node, gpu, mig, model`, http.StatusBadRequest},
+			{http.MethodGet, "variables", `kind \"\" is not known: use one of cluster, node, gpu, mig, model, profile, namespace, pod, job`, http.StatusBadRequest},
 			{http.MethodGet, "variables?kind=rack", `kind \"rack\"`, http.StatusBadRequest},
 			{http.MethodGet, "variables?kind=node&rack=1", `parameter \"rack\"`, http.StatusBadRequest},
 			{http.MethodGet, "variables?kind=node&cluster=" + url.QueryEscape("/(/"), "clusters", http.StatusBadRequest},
