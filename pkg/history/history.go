@@ -74,6 +74,10 @@ type History struct {
 type Result struct {
 	Series  []gpu.Series
 	Notices []gpu.Notice
+	// Histograms are the native histograms of a PromQL query, which have no one value.
+	Histograms []gpu.Histogram
+	// Exemplars of the series that a PromQL query reads, when it asks for them.
+	Exemplars []gpu.Exemplar
 	// Absent are devices that are in the scope now and that there is nothing of, though there is of others: see
 	// [AbsentNotice]. They are not known for scopes of owners.
 	Absent []gpu.Device

@@ -154,7 +154,7 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 	if err != nil {
 		return c, err
 	}
-	c.notices = append(c.notices, remarks(e, a)...)
+	c.notices = append(append(c.notices, remarks(e, a)...), bucketsOnly(e, a)...)
 	if q.Instant && m.Kind == catalog.Gauge && filter == "" && len(a.Series) > 0 {
 		if c.old, err = h.ages(ctx, e, p, alternatives, w); err != nil {
 			if ctx.Err() != nil {

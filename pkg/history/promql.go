@@ -32,6 +32,7 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	expr := prepared.Text
 	result.Executed = describe(expr, q.Instant, w)
 	endpoints, notices := h.inScope(q.Scope)
+	exemplars := h.exemplarsBeside(ctx, q, w)
 	good, failed, err := split(fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (*answer, error) {
 		a, err := e.evaluate(ctx, expr, q.Instant, w)
 		if err == nil && e.Replica {
@@ -49,6 +50,11 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 		}
 	}
 	result.Series = merge.series
+	var told []gpu.Notice
+	result.Histograms, told = h.histograms(ctx, good, expr, q, w)
+	result.Notices = append(result.Notices, told...)
+	result.Exemplars, told = exemplars()
+	result.Notices = append(result.Notices, told...)
 	if matcher := query.RegexInEquality(expr); matcher != "" && len(good) > 0 && len(result.Series) == 0 {
 		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
 			"Nothing was found, and %s compares with a regular expression: use =~ for a variable that can have several values.", matcher)})
@@ -175,10 +181,6 @@ func remarks(e *endpoint, a *answer) []gpu.Notice {
 	}
 	if a.Partial {
 		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: e.ID + ": the answer is partial, because some storage nodes did not answer."})
-	}
-	if a.Histograms > 0 {
-		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
-			"%s: %d series are native histograms and are not shown; take histogram_quantile() or histogram_avg() of them.", e.ID, a.Histograms)})
 	}
 	return notices
 }

@@ -27,6 +27,9 @@ const power = "gpu_power_watts"
 
 // fakePast is a Prometheus that holds a sample on every step for each of its devices.
 type fakePast struct {
+	histograms []gpu.Histogram // of PromQL
+	exemplars  []gpu.Exemplar
+
 	devices []gpu.Device
 	value   float64
 	err     error
@@ -56,7 +59,9 @@ func (f *fakePast) Metric(_ context.Context, q query.Query, _ catalog.Metric, w 
 }
 
 func (f *fakePast) PromQL(_ context.Context, q query.Query, w query.Window) history.Result {
-	return history.Result{Series: f.series, Notices: f.notices, Err: f.err, Step: w.Step, Executed: q.Expr}
+	return history.Result{
+		Series: f.series, Notices: f.notices, Err: f.err, Step: w.Step, Executed: q.Expr, Histograms: f.histograms, Exemplars: f.exemplars,
+	}
 }
 
 func (f *fakePast) Devices(context.Context) ([]gpu.Device, []gpu.Notice) { return f.devices, f.notices }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
@@ -29,13 +30,30 @@ func (d *Datasource) promQL(ctx context.Context, r request) (data.Frames, error)
 		Metric: r.query.Expr, Naming: naming, Step: result.Step, Complete: r.static, Executed: result.Executed,
 		Notices: d.shown(append(append(result.Notices, limited...), frames.Silent(shown, naming)...)),
 	}
+	var extra data.Frames
+	switch n := len(result.Histograms); {
+	case n == 0:
+	case r.static || r.query.Format == query.FormatTable:
+		o.Notices = append(o.Notices, d.shown([]gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
+			"%d series are native histograms, which have no one value; take histogram_quantile() or histogram_avg() of them.", n)}})...)
+	default:
+		extra = frames.Heatmaps(result.Histograms, o)
+		o.Notices = nil // the heatmaps have them
+	}
+	onlyHeatmaps := len(shown) == 0 && len(extra) > 0
+	if len(result.Exemplars) > 0 && !r.static {
+		extra = append(extra, frames.Exemplars(result.Exemplars, o))
+	}
+	if onlyHeatmaps {
+		return extra, nil
+	}
 	switch {
 	case r.query.Instant:
 		o.Metric = ""
-		return data.Frames{frames.Latest(shown, o)}, nil
+		return append(data.Frames{frames.Latest(shown, o)}, extra...), nil
 	case r.query.Format == query.FormatTable:
 		o.Metric = ""
-		return data.Frames{frames.Long(shown, o)}, nil
+		return append(data.Frames{frames.Long(shown, o)}, extra...), nil
 	}
-	return frames.Multi(shown, o), nil
+	return append(frames.Multi(shown, o), extra...), nil
 }
