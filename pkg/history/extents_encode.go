@@ -22,7 +22,10 @@ const extentVersion = 1
 
 var errSlab = errors.New("not a block")
 
-func encodeSlab(e *slab, key blockKey) []byte {
+func encodeSlab(e *slab, key blockKey) []byte { return sealed(plainSlab(e, key)) }
+
+// plainSlab is the encoding before it is compressed.
+func plainSlab(e *slab, key blockKey) []byte {
 	plain := make([]byte, 0, e.bytes()/2)
 	plain = append(plain, key.cacheKey[:]...)
 	for _, n := range []int64{key.block, e.from, e.to, e.until} {
@@ -51,6 +54,11 @@ func encodeSlab(e *slab, key blockKey) []byte {
 			before = now
 		}
 	}
+	return plain
+}
+
+// sealed compresses and adds the version and the sum.
+func sealed(plain []byte) []byte {
 	head := make([]byte, 5, 5+s2.MaxEncodedLen(len(plain)))
 	body := s2.Encode(head[5:cap(head)], plain)
 	head[0] = extentVersion

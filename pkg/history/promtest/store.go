@@ -33,6 +33,11 @@ type series struct {
 	constant bool // the only point counts at all times
 }
 
+// Stale is the value that ends a series, as Prometheus writes it when a target or one of its series is gone.
+func Stale() float64 { return math.Float64frombits(0x7ff0000000000002) }
+
+func isStale(v float64) bool { return math.Float64bits(v) == math.Float64bits(Stale()) }
+
 // Store holds series. It is safe for concurrent use.
 type Store struct {
 	mu       sync.RWMutex
@@ -133,7 +138,7 @@ func (s series) at(t int64) (float64, bool) {
 		return s.points[0].Value, true
 	}
 	i := sort.Search(len(s.points), func(i int) bool { return s.points[i].Time > t })
-	if i == 0 || s.points[i-1].Time <= t-lookback {
+	if i == 0 || s.points[i-1].Time <= t-lookback || isStale(s.points[i-1].Value) {
 		return 0, false
 	}
 	return s.points[i-1].Value, true
@@ -149,7 +154,7 @@ func (s series) rate(t, length int64) (float64, bool) {
 	var first, last *Point
 	for i := range s.points {
 		p := &s.points[i]
-		if p.Time <= t-length || p.Time > t {
+		if p.Time <= t-length || p.Time > t || isStale(p.Value) {
 			continue
 		}
 		if first == nil {
