@@ -30,14 +30,15 @@ type Catalog struct {
 	migModes  []string
 	legacy    []string
 
-	renamable, beginnings, levels []string
-	conversions                   map[string]conversionRow
-	openUnits                     map[string][]candidate
-	unitWords                     []unitWords
-	agentGroups                   map[string]string // the smallest profile of each group of the agent
-	given                         map[string]bool   // series that an exporter writes as it is installed
-	advice                        []advice
-	remarks                       []remark
+	renamable     beginnings
+	known, levels []string
+	conversions   map[string]conversionRow
+	openUnits     map[string][]candidate
+	unitWords     []unitWords
+	agentGroups   map[string]string // the smallest profile of each group of the agent
+	given         map[string]bool   // series that an exporter writes as it is installed
+	advice        []advice
+	remarks       []remark
 }
 
 // Filter names the labels by which series of one dialect are selected in PromQL.

@@ -10,6 +10,7 @@ type advice struct {
 	Add     string  `yaml:"add"`    // for what must be asked for
 	Report  string  `yaml:"report"` // for what processes report to it
 	Newer   string  `yaml:"newer"`  // what else is to be said of a field that was renamed
+	Lines   bool    `yaml:"lines"`  // of dcgm-exporter's file of counters
 }
 
 // remark is what else must be so for series to appear.
@@ -23,7 +24,8 @@ type Option struct {
 	Dialect Dialect
 	Sources []Source // the most preferred first
 	Given   bool     // an exporter that nobody configured gives it
-	Enable  string   // what to do to get it, in sentences
+	Enable  string   // what to do to get it, in sentences; Lines follow where there are any
+	Lines   []string // of the exporter's file of counters, to be added or already there
 }
 
 // Explain lists the dialects that may give a metric, the most preferred first.
@@ -44,15 +46,18 @@ func (c *Catalog) Explain(metric string) []Option {
 		o := &options[i]
 		o.Given = c.isGiven(m, *o)
 		o.Enable = c.enable(m, *o)
+		if c.adviceOf(o.Dialect).Lines {
+			o.Lines = o.counterLines(m)
+		}
 	}
 	return options
 }
 
-// Enable tells a user what to do to get a metric from a dialect, "" when the dialect does not have it.
+// Enable tells a user what to do to get a metric from a dialect, with the lines to add; "" when the dialect does not have it.
 func (c *Catalog) Enable(metric string, d Dialect) string {
 	for _, o := range c.Explain(metric) {
 		if o.Dialect == d {
-			return o.Enable
+			return strings.Join(append([]string{o.Enable}, o.Lines...), "\n")
 		}
 	}
 	return ""
@@ -125,7 +130,7 @@ func (c *Catalog) enable(m Metric, o Option) string {
 		text += " " + remark
 	}
 	return strings.NewReplacer("{series}", source.Series, "{newer}", newer, "{group}", m.Group, "{profile}", m.Profile,
-		"{field}", m.NvidiaSMI, "{line}", counterLine(m, source)).Replace(text)
+		"{field}", m.NvidiaSMI).Replace(text)
 }
 
 // remarkOn is what must be so for a series to appear; of several the one that is most particular.
@@ -139,14 +144,21 @@ func (c *Catalog) remarkOn(s Source) string {
 	return best.Text
 }
 
-// counterLine is a line of dcgm-exporter's file of counters, which has three fields and no way to quote a comma.
-func counterLine(m Metric, s Source) string {
-	help, _, _ := strings.Cut(m.Help, ";")
-	return s.Series + ", " + string(m.Kind) + ", " + strings.Map(func(r rune) rune {
+// counterLines are lines of dcgm-exporter's file of counters, which have three fields and no way to quote a comma.
+func (o Option) counterLines(m Metric) []string {
+	help, _, _ := strings.Cut(strings.TrimSuffix(m.Help, "."), ";")
+	help = strings.Map(func(r rune) rune {
 		switch r {
 		case ',', '"', '\n', '\r':
 			return -1
 		}
 		return r
 	}, help)
+	var lines []string
+	for _, s := range o.Sources {
+		if advised := o.advised(); s.Series == advised.Series || s.Part != "" && s.Generation == advised.Generation {
+			lines = append(lines, s.Series+", "+string(m.Kind)+", "+help+".")
+		}
+	}
+	return lines
 }

@@ -151,7 +151,7 @@ func load(dialects []byte, metrics ...[]byte) (*Catalog, error) {
 		byName: map[string]int{}, bySeries: map[string][]Source{}, exact: map[string][]Source{}, rank: map[Dialect]int{},
 		info: rules.Info, labels: rules.Labels, workload: rules.Workload, sentinels: rules.Sentinels,
 		filters: rules.Filters, identity: rules.Identity, presence: rules.Presence, owners: rules.Owners,
-		migModes: rules.MIGModes, legacy: rules.Legacy, renamable: rules.Renamable, beginnings: rules.Beginnings, levels: rules.Levels,
+		migModes: rules.MIGModes, legacy: rules.Legacy, renamable: rules.Renamable, known: rules.Beginnings, levels: rules.Levels,
 		conversions: rules.Conversions, openUnits: rules.OpenUnits, unitWords: rules.UnitWords,
 		agentGroups: rules.AgentGroups, advice: rules.Advice, remarks: rules.Remarks,
 	}

@@ -39,7 +39,7 @@ func (c *Catalog) Lookup(series string) []Source {
 // NamePattern is a regular expression that the names of all series match which Lookup, Info and MIGModes know, whatever is
 // in front of them. Others may match too.
 func (c *Catalog) NamePattern() string {
-	return "(?i:(.+[_:])?(" + alternatives(c.renamable) + ").+|(" + alternatives(c.beginnings) + ").*)"
+	return "(?i:(.+[_:])?(" + alternatives(c.renamable) + ").+|(" + alternatives(c.known) + ").*)"
 }
 
 func alternatives(texts []string) string {
@@ -65,9 +65,8 @@ const longestPrefix = 100
 
 // withoutPrefix finds the series that a name in lower case ends in, and where it begins.
 func (c *Catalog) withoutPrefix(name string) (sources []Source, at int) {
-	for _, mark := range c.renamable {
-		at := strings.LastIndex(name, mark)
-		if at < 2 || at > longestPrefix || name[at-1] != '_' && name[at-1] != ':' {
+	for at := 2; at < len(name) && at <= longestPrefix; at++ {
+		if name[at-1] != '_' && name[at-1] != ':' || !c.renamable.begins(name[at:]) {
 			continue
 		}
 		if known, ok := c.bySeries[name[at:]]; ok && !c.recorded(name[:at-1], name[at-1]) {
@@ -75,6 +74,18 @@ func (c *Catalog) withoutPrefix(name string) (sources []Source, at int) {
 		}
 	}
 	return nil, 0
+}
+
+// beginnings are texts that names may begin with.
+type beginnings []string
+
+func (b beginnings) begins(name string) bool {
+	for _, text := range b {
+		if name[0] == text[0] && strings.HasPrefix(name, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // recorded reports whether what stands in front of a name makes it that of a recording rule.

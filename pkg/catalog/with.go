@@ -55,7 +55,7 @@ func (c *Catalog) clone() *Catalog {
 	for _, list := range []*[]string{
 		&l.Node, &l.UUID, &l.Index, &l.Model, &l.MIGID, &l.MIGProfile, &l.MIGUUID, &l.PCIBusID, &l.Driver, &l.Job,
 		&w.workload.Node, &w.workload.Model, &w.workload.Job, &w.workload.Rank, &w.workload.Pod, &w.workload.Namespace,
-		&w.identity, &w.beginnings,
+		&w.identity, &w.known,
 	} {
 		*list = slices.Clone(*list)
 	}
@@ -161,7 +161,7 @@ func (c *Catalog) read(d userDialect) {
 		return labels
 	}
 	for _, mark := range marks(d.series) {
-		c.beginnings = append(c.beginnings, mark)
+		c.known = append(c.known, mark)
 		c.filters = slices.Insert(c.filters, 0, Filter{
 			Dialect: Dialect(d.name), Mark: mark, Node: or(d.labels["node"], others.Node), UUID: or(d.labels["uuid"], others.UUID),
 			Model: or(d.labels["model"], others.Model), MIGID: or(d.labels["mig_id"], others.MIGID),
