@@ -49,13 +49,33 @@ type Filter struct {
 	UUID    []string `yaml:"uuid"`
 	Model   []string `yaml:"model"`
 	MIGID   []string `yaml:"mig_id"`
+	whole   bool     // the mark is a whole name
+}
+
+func (f Filter) isOf(text string) bool {
+	from := 0
+	for {
+		at := strings.Index(text[from:], f.Mark)
+		if at < 0 || !f.whole {
+			return at >= 0
+		}
+		begin, end := from+at, from+at+len(f.Mark)
+		if (begin == 0 || !isNameByte(text[begin-1])) && (end == len(text) || !isNameByte(text[end])) {
+			return true
+		}
+		from = begin + 1
+	}
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c == ':' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // FilterFor is how to select series in an expression about name, which may be any text that holds the series' name.
 func (c *Catalog) FilterFor(name string) Filter {
 	name = strings.ToLower(name)
 	for _, f := range c.filters {
-		if strings.Contains(name, f.Mark) {
+		if f.isOf(name) {
 			return f
 		}
 	}

@@ -22,6 +22,7 @@ type userDialect struct {
 // userSeries is a series, and what it holds.
 type userSeries struct {
 	name, metric, unit string
+	at                 string // where the metric is said, behind the series
 	only               map[string][]string
 }
 
@@ -229,10 +230,12 @@ func (p *problems) series(path, name string, value any) userSeries {
 		s.metric = p.text(path, metric)
 		return s
 	}
-	o := p.object(path, value, seriesKeys)
-	if o.values == nil {
+	if _, ok := value.(object); !ok {
+		p.add(path, "must be the name of a metric, or an object, not %s", kindOf(value))
 		return s
 	}
+	o := p.object(path, value, seriesKeys)
+	s.at = ".metric"
 	if metric, given := o.values["metric"]; given {
 		s.metric = p.text(path+".metric", metric)
 	} else {

@@ -72,7 +72,7 @@ func (c *Catalog) learn(p *problems, path string, d Dialect, s userSeries) {
 		if name := c.Suggest(s.metric); name != "" {
 			suggestion = fmt.Sprintf(", did you mean %q?", name)
 		}
-		p.add(path, "%s is not a metric of the catalogue%s", shown(s.metric), suggestion)
+		p.add(path+s.at, "%s is not a metric of the catalogue%s", shown(s.metric), suggestion)
 		return
 	}
 	m := &c.metrics[i]
@@ -160,10 +160,11 @@ func (c *Catalog) read(d userDialect) {
 		}
 		return labels
 	}
-	for _, mark := range marks(d.series) {
+	names, whole := marks(d.series)
+	for _, mark := range names {
 		c.known = append(c.known, mark)
 		c.filters = slices.Insert(c.filters, 0, Filter{
-			Dialect: Dialect(d.name), Mark: mark, Node: or(d.labels["node"], others.Node), UUID: or(d.labels["uuid"], others.UUID),
+			Dialect: Dialect(d.name), Mark: mark, whole: whole, Node: or(d.labels["node"], others.Node), UUID: or(d.labels["uuid"], others.UUID),
 			Model: or(d.labels["model"], others.Model), MIGID: or(d.labels["mig_id"], others.MIGID),
 		})
 	}
@@ -173,8 +174,8 @@ func (c *Catalog) read(d userDialect) {
 const shortestMark = 4
 
 // marks are what the names of series begin with, in lower case: what all have in common, or else each whole.
-func marks(series []userSeries) []string {
-	names := make([]string, len(series))
+func marks(series []userSeries) (names []string, whole bool) {
+	names = make([]string, len(series))
 	for i, s := range series {
 		names[i] = strings.ToLower(s.name)
 	}
@@ -185,7 +186,7 @@ func marks(series []userSeries) []string {
 		}
 	}
 	if end := strings.LastIndexAny(common, "_:./"); end+1 >= shortestMark && !strings.HasPrefix(common, "gpu_") {
-		return []string{common[:end+1]}
+		return []string{common[:end+1]}, false
 	}
-	return names
+	return names, true
 }
