@@ -54,6 +54,7 @@ type endpoint struct {
 
 	useGET       atomic.Bool  // POST was refused
 	blockedUntil atomic.Int64 // Unix milliseconds, of Retry-After
+	blockedBy    atomic.Int32 // the status that came with it
 
 	vocabulary cache[vocabulary]
 	inventory  cache[*inventory]
@@ -182,6 +183,7 @@ func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*htt
 		defer text.release()
 		failed := e.statusError(resp, text.text)
 		if failed.RetryAfter > 0 {
+			e.blockedBy.Store(int32(resp.StatusCode))
 			e.blockedUntil.Store(e.now().Add(failed.RetryAfter).UnixMilli())
 		}
 		return nil, body{}, failed
@@ -195,10 +197,14 @@ func (e *endpoint) blocked() error {
 	if left <= 0 {
 		return nil
 	}
-	return &Error{
-		Endpoint: e.ID, Status: http.StatusTooManyRequests, Kind: KindThrottled, RetryAfter: left,
-		Message: "the server asked to wait before the next request" + wait(left),
+	out := &Error{
+		Endpoint: e.ID, Status: int(e.blockedBy.Load()), Kind: KindUnavailable, RetryAfter: left,
+		Message: fmt.Sprintf("the server asked with its last answer (%d) to wait before the next request%s", e.blockedBy.Load(), wait(left)),
 	}
+	if out.Status == http.StatusTooManyRequests {
+		out.Kind = KindThrottled
+	}
+	return out
 }
 
 func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bool) (*http.Response, body, error) {

@@ -3,7 +3,9 @@ package history
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
@@ -125,5 +127,26 @@ func TestAnswersOfAnySizeAreReadWhole(t *testing.T) {
 			}
 			other.release()
 		}
+	}
+}
+
+// A server with endless names tells the first of them, and is then asked for whatever there may be.
+func TestListsOfNamesAreLimited(t *testing.T) {
+	s := watts(0, 10)
+	var limits []string
+	h := openAt(t, Endpoint{ID: "a", Cluster: "north", URL: promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/label/__name__/values" {
+			s.ServeHTTP(w, r)
+			return
+		}
+		limits = append(limits, r.FormValue("limit"))
+		names := make([]string, mostNames)
+		for i := range names {
+			names[i] = fmt.Sprintf("gpu_%d", i)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": names})
+	}))})
+	if result := ask(t, h, "gpu_power_watts", ""); len(result.Series) != 1 || len(limits) != 1 || limits[0] != "20000" {
+		t.Errorf("got %+v, limits %q", result, limits)
 	}
 }

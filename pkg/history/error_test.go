@@ -199,6 +199,21 @@ func TestThrottledServerIsLeftAlone(t *testing.T) {
 	}
 }
 
+// What a server said with Retry-After is what those hear who are turned away in its name.
+func TestStatusIsKeptWhileAServerIsLeftAlone(t *testing.T) {
+	h := openAt(t, Endpoint{ID: "p", URL: promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))})
+	for _, want := range []string{"the server answered 503 Service Unavailable; try again in 30s", "the server asked with its last answer (503) to wait before the next request; try again in "} {
+		var failed *Error
+		if !errors.As(promQL(t, h, `{"expr":"up"}`).Err, &failed) {
+			t.Fatal("no error")
+		}
+		wantError(t, failed, KindUnavailable, 503, want)
+	}
+}
+
 func TestServerThatForbidsPOST(t *testing.T) {
 	s := &promtest.Store{}
 	s.Constant(map[string]string{"__name__": "up"}, 1)

@@ -71,9 +71,26 @@ func NewDatasource(ctx context.Context, stored backend.DataSourceInstanceSetting
 	d.resources = d.newResources()
 	d.settings, d.broken = settings.Parse(stored.JSONData, stored.DecryptedSecureJSONData)
 	if d.broken == nil {
+		d.broken = d.learn()
+	}
+	if d.broken == nil {
 		d.broken = d.open(ctx, stored)
 	}
 	return d, nil
+}
+
+// learn adds the exporters of the settings to the catalogue.
+func (d *Datasource) learn() error {
+	dialects, err := catalog.ParseDialects(d.settings.Dialects)
+	if err != nil {
+		return err
+	}
+	known, err := d.catalog.With(dialects)
+	if err != nil {
+		return err
+	}
+	d.catalog = known
+	return nil
 }
 
 // open makes the clients. The error is the user's to mend.

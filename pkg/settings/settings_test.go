@@ -163,7 +163,7 @@ func everything() settings.Settings {
 			Type: "redis", Addresses: []string{"cache-1.example.com:6379", "[::1]:6380"}, User: "grafana", Password: settings.NewSecret("tok-9"),
 			Database: 3, TLS: true, Timeout: 200 * time.Millisecond,
 		}},
-		Dialects: json.RawMessage(`{"mine":{"prefix":"acme_"}}`),
+		Dialects: json.RawMessage(`[{"name":"acme"}]`),
 		Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{
 			{
 				ID: "north-a", URL: "https://a.example.com", Role: settings.Replica, Auth: settings.Auth{Method: "none"}, Forward: settings.ForwardAlways,

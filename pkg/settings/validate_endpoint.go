@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -21,7 +20,7 @@ const (
 	maxSeries      = 100_000
 	minCacheBytes  = 1 << 20
 	maxCacheBytes  = 64 << 30
-	maxDialects    = 1 << 20 // bytes of text
+	maxDialects    = 256 << 10 // bytes of text
 	maxHeaders     = 20
 )
 
@@ -185,7 +184,7 @@ func cachePort(kind string) string {
 	return "11211"
 }
 
-// dialects are judged by the catalogue; here only that there is something to judge.
+// dialects are judged by the catalogue; here only that there is a list to judge.
 func (v *validator) dialects(raw json.RawMessage) {
 	switch {
 	case len(raw) == 0:
@@ -198,7 +197,7 @@ func (v *validator) dialects(raw json.RawMessage) {
 			at = syntax.Offset
 		}
 		v.add("dialects", "is not valid JSON at byte %d: correct it there", at)
-	case !bytes.HasPrefix(raw, []byte("{")) && !bytes.HasPrefix(raw, []byte("[")):
-		v.add("dialects", "is neither an object nor a list: write it as the documentation of the settings shows")
+	case raw[0] != '[':
+		v.add("dialects", "is not a list: write [{\"name\": …, \"labels\": …, \"series\": …}]")
 	}
 }
