@@ -43,6 +43,9 @@ func advise(expr parser.Expr, c *catalog.Catalog) []gpu.Notice {
 			a.group(n)
 		case *parser.VectorSelector:
 			for _, m := range n.LabelMatchers {
+				if m.Type == labels.MatchRegexp && m.Value == "" {
+					a.say(`%s selects what has no label %s, which is nothing when a variable was meant: is it empty?`, m, m.Name)
+				}
 				if m.Value != "" || m.Type != labels.MatchEqual { // which asks for its absence
 					a.label(n, m.Name)
 				}

@@ -33,6 +33,7 @@ func TestAdvise(t *testing.T) {
 			"$__gpu_identity where exporters of both kinds run.",
 		"gpu_power_watts{Hostname=\"a\"}":    "gpu_power_watts has no label Hostname; it is node there.",
 		"sum by (UUID) (gpu_power_watts)":    "gpu_power_watts has no label UUID; it is gpu_uuid there.",
+		`up{node=~""}`:                       `node=~"" selects what has no label node, which is nothing when a variable was meant: is it empty?`,
 		"max by (node) (no_such_series) > 5": "",
 		"DCGM_FI_DEV_GPU_UTIL & 0x40":        "", // does not parse
 	} {

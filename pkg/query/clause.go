@@ -12,26 +12,37 @@ import (
 // clause is a label and the regular expression that its values must match.
 type clause struct{ label, regex string }
 
+// instance is the label of the address that is scraped, which every series has.
+const instance = "instance"
+
+// nodeClause is the condition that a label names one of the scope's nodes.
+func nodeClause(scope Scope, label string) clause {
+	regex := RegexText(scope.Nodes)
+	if label == instance {
+		regex = group(regex) + "(:[0-9]+)?"
+	}
+	return clause{label, regex}
+}
+
 // clausesOf are the scope's nodes, GPUs, MIG instances and models as conditions on the labels of a dialect. Owners are
-// not among them: no label tells them on its own.
+// not among them: no label tells them on its own. Nor is the address where the node may be in other labels too: all
+// series have one, also those whose node is elsewhere.
 func clausesOf(scope Scope, labels catalog.Filter) []clause {
 	var clauses []clause
 	add := func(names []string, regex string) {
 		for _, name := range names {
 			text := regex
-			if len(names) > 1 {
+			if len(names) > 1 || slices.Contains(labels.Node, instance) && slices.Contains(labels.Node, name) {
 				// The series has one of these labels; the others read as empty.
 				text += "|"
 			}
 			clauses = append(clauses, clause{name, text})
 		}
 	}
-	if len(scope.Nodes) > 0 {
-		regex := RegexText(scope.Nodes)
-		if slices.Equal(labels.Node, []string{"instance"}) {
-			regex = group(regex) + "(:[0-9]+)?"
-		}
-		add(labels.Node, regex)
+	if len(scope.Nodes) > 0 && len(labels.Node) == 1 {
+		clauses = append(clauses, nodeClause(scope, labels.Node[0]))
+	} else if len(scope.Nodes) > 0 {
+		add(slices.DeleteFunc(slices.Clone(labels.Node), func(name string) bool { return name == instance }), RegexText(scope.Nodes))
 	}
 	if uuids := scope.uuidRegexes(); len(uuids) > 0 {
 		regex := strings.Join(uuids, "|")

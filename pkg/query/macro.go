@@ -85,6 +85,8 @@ func (m Macros) value(name, before, after string) (string, bool) {
 		return promDuration(rate), true
 	case "rate_interval_ms":
 		return strconv.FormatInt(rate.Milliseconds(), 10), true
+	case "all":
+		return ".*", true // of a variable that nothing has resolved
 	case "gpu_filter":
 		return m.filter(before, after), true
 	case "gpu_identity":

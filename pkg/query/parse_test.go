@@ -58,6 +58,20 @@ func TestParseOfPromQLForgetsWhatItDoesNotUse(t *testing.T) {
 	}
 }
 
+// A panel that comes from Prometheus' own data source brings a field of its own.
+func TestParseIgnoresWhatPrometheusDataSourceWrites(t *testing.T) {
+	q := mustParse(t, `{"expr":"up","exemplar":true,"range":true,"editorMode":"code"}`, TypePromQL)
+	if q.Exemplars {
+		t.Error("exemplars were not asked for")
+	}
+	if got := mustParse(t, `{"expr":"up","exemplars":true,"instant":true}`, TypePromQL); got.Exemplars {
+		t.Error("there are none at a time")
+	}
+	if got := mustParse(t, `{"expr":"up","exemplars":true,"injectScope":true,"nodes":["a"]}`, TypePromQL); !got.Exemplars || !got.InjectScope {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestParseSaysWhatToChange(t *testing.T) {
 	for _, tc := range []struct{ raw, queryType, want string }{
 		{`{"metric":"gpu_power_watts"}`, "inventry", `field "queryType": "inventry" is not known; use metric or promql`},
@@ -70,6 +84,9 @@ func TestParseSaysWhatToChange(t *testing.T) {
 		{`{"metric":"x","format":"heatmap"}`, "", `field "format": "heatmap" is not known; use time_series or table`},
 		{`{"metric":"x","minStep":"soon"}`, "", `field "minStep": "soon" is not a duration; write it like "15s" or "1m"`},
 		{`{"metric":"x","minStep":15}`, "", `field "minStep": must be text`},
+		{`{"metric":"x","minStep":"100y"}`, "", `field "minStep": "100y" leaves no range more than one point; use at most "1y"`},
+		{`{"metric":"x","adhocfilters":[]}`, "", `field "adhocfilters" is not known; did you mean "adhocFilters"?`},
+		{`{"expr":"x","injectScope":"yes"}`, "promql", `field "injectScope": must be true or false`},
 		{`{"metric":"x","live":"yes"}`, "", `field "live": must be true or false`},
 		{`{"metric":"x","nodes":"n1"}`, "", `field "nodes": must be a list of texts, like ["a", "b"]`},
 		{`{"metric":"x","nodes":[1]}`, "", `field "nodes": must be a list of texts, like ["a", "b"]`},

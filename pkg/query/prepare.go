@@ -112,15 +112,25 @@ func (m Macros) scopeAdditions(selector *parser.VectorSelector, scope Scope) (ad
 	if !ok {
 		return nil, false, nil
 	}
-	var set []*labels.Matcher
-	for _, c := range clausesOf(scope, filter) {
-		matcher, err := labels.NewMatcher(labels.MatchRegexp, c.label, c.regex)
-		if err != nil {
-			return nil, false, fmt.Errorf(`field "expr": restrict %s to the scope: %w`, shorten(name), err)
+	places := additions{nil}
+	if len(scope.Nodes) > 0 && len(filter.Node) > 1 && slices.Contains(filter.Node, instance) {
+		var err error
+		if places, err = firstSet(filter.Node, func(label string) clause { return nodeClause(scope, label) }); err != nil {
+			return nil, false, err
 		}
-		set = append(set, matcher)
+		scope.Nodes = nil
 	}
-	sets := additions{set}
+	b := matcherBuilder{}
+	for _, c := range clausesOf(scope, filter) {
+		b.add(labels.MatchRegexp, c.label, c.regex)
+	}
+	if b.err != nil {
+		return nil, false, fmt.Errorf(`field "expr": %s: %w`, shorten(name), b.err)
+	}
+	sets, err := product(places, additions{b.matchers})
+	if err != nil {
+		return nil, false, err
+	}
 	if scope.ByOwner() {
 		if !m.Catalog.NamesOwners(filter.Dialect) {
 			return nil, false, fmt.Errorf(
@@ -192,20 +202,30 @@ func ownerAdditions(c *catalog.Catalog, scope Scope) (additions, error) {
 	if len(scope.Jobs) == 0 {
 		return all, nil
 	}
-	var jobs additions
+	jobs, err := firstSet(c.JobLabels(), func(label string) clause { return clause{label, RegexText(scope.Jobs)} })
+	if err != nil {
+		return nil, err
+	}
+	return product(all, jobs)
+}
+
+// firstSet are the matchers for what is in the first of several labels that is set.
+func firstSet(names []string, condition func(label string) clause) (additions, error) {
+	var sets additions
 	var before []*labels.Matcher
-	for _, label := range c.JobLabels() {
+	for _, name := range names {
+		c := condition(name)
 		b := matcherBuilder{matchers: slices.Clone(before)}
-		b.list(label, scope.Jobs)
+		b.add(labels.MatchRegexp, c.label, c.regex)
 		if b.err != nil {
 			return nil, b.err
 		}
-		jobs = append(jobs, b.matchers)
+		sets = append(sets, b.matchers)
 		none := matcherBuilder{matchers: before}
-		none.add(labels.MatchEqual, label, "")
+		none.add(labels.MatchEqual, name, "")
 		before = none.matchers
 	}
-	return product(all, jobs)
+	return sets, nil
 }
 
 // matcherBuilder collects matchers and keeps the first error.

@@ -59,7 +59,12 @@ func TestTheScopeIsInjected(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, prepared(t, string(raw)).Text)
 	}
-	p := prepared(t, `{"expr":"gpu_power_watts + up + up + {job=\"a\"}","nodes":["n1"],"injectScope":true}`)
+	// Every series has an address; it names the node of those that nothing else does.
+	p := prepared(t, `{"expr":"all_smi_gpu_utilization","nodes":["n1"],"injectScope":true}`)
+	require.Equal(t, `(all_smi_gpu_utilization{host=~"n1"} or all_smi_gpu_utilization{host="",instance=~"(?:n1)(:[0-9]+)?"})`, p.Text)
+	p = prepared(t, `{"expr":"all_smi_gpu_utilization{$__gpu_filter}","nodes":["n1"]}`)
+	require.Equal(t, `all_smi_gpu_utilization{host=~"n1|"}`, p.Text)
+	p = prepared(t, `{"expr":"gpu_power_watts + up + up + {job=\"a\"}","nodes":["n1"],"injectScope":true}`)
 	require.Equal(t, `Not restricted to the scope, because these are no series of GPUs: up, {job="a"}.`, p.Notices[0].Text)
 }
 
@@ -154,6 +159,10 @@ func TestFiltersOfAnyValueSelectIt(t *testing.T) {
 	}
 }
 
+func TestAllOfAVariableSelectsAll(t *testing.T) {
+	require.Equal(t, `up{node=~".*"}`, prepared(t, `{"expr":"up{node=~\"$__all\"}","nodes":["$__all"],"injectScope":true}`).Text)
+}
+
 func TestThousandsOfValuesStayComparisonsOfText(t *testing.T) {
 	values, nodes := make([]string, 5000), make([]string, 5000)
 	for i := range values {
@@ -194,7 +203,7 @@ func TestManyLongValuesAreSeveralSelectors(t *testing.T) {
 	for i := range values {
 		values[i] = fmt.Sprintf("%s-%05d.example.com", strings.Repeat("n", 60), i)
 	}
-	for expr, want := range map[string]int{"rate(x[5m])": 4, "x": 4, "timestamp(x) > 5": 4, "sum(x) / up": 8} {
+	for expr, want := range map[string]int{"rate(x[5m])": 4, "timestamp(x) > 5 + sum(y)": 8} {
 		p, err := prepare(t, Query{Expr: expr, Filters: []Filter{{"node", opOneOf, values}}})
 		require.NoError(t, err)
 		parsed, err := parsePromQL(p.Text)
