@@ -49,13 +49,10 @@ func (f Filter) negative() bool { return strings.HasPrefix(f.Operator, "!") }
 
 // matches is what the filter says of a label's value.
 func (f Filter) matches(value string, re *regexp.Regexp) bool {
-	found := false
 	if re != nil {
-		found = re.MatchString(value)
-	} else {
-		found = slices.Contains(f.Values, value)
+		return re.MatchString(value) != f.negative()
 	}
-	return found != f.negative()
+	return slices.Contains(f.Values, value) != f.negative()
 }
 
 // compile is the filter's regular expression, nil when it compares with exact values.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -161,7 +162,7 @@ func (in injector) vectors(selector *parser.VectorSelector) ([]parser.Expr, erro
 		one := *selector
 		one.LabelMatchers = slices.Clone(selector.LabelMatchers)
 		for _, m := range set {
-			if m.Name == labels.MetricName {
+			if m.Name == model.MetricNameLabel {
 				one.Name = "" // it is then written as a matcher, and a second one may stand beside it
 			}
 			if !slices.ContainsFunc(one.LabelMatchers, func(known *labels.Matcher) bool { return same(known, m) }) {

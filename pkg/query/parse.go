@@ -34,9 +34,9 @@ const (
 const allValues = "$__all"
 
 var (
-	types        = []string{TypeMetric, TypePromQL}
-	aggregations = []string{"avg", "max", "min", "sum"}
-	groupings    = []string{ByIdentity, ByNode, ByCluster, ByModel}
+	types        = []string{TypeMetric, TypePromQL, TypeCoverage}
+	aggregations = []string{"avg", "max", "min", "sum", "p50", "p95", "p99"}
+	groupings    = []string{ByIdentity, ByNode, ByCluster, ByModel, ByNamespace, ByPod, ByJob}
 	sources      = []string{SourceAuto, SourceHistory, SourceLive}
 	formats      = []string{FormatTimeSeries, FormatTable}
 )
@@ -101,6 +101,9 @@ func (q Query) validated() (Query, error) {
 		q.Metric, q.Aggregation, q.AggregateBy, q.Source, q.Live = "", "", ByIdentity, SourceHistory, false
 		q.Exemplars = q.Exemplars && !q.Instant
 		q.Reduce, q.MaxSeries = Reduce{}, 0
+	case TypeCoverage:
+		// An answer is always the same table, of now.
+		q = Query{RefID: q.RefID, Type: q.Type, Scope: q.Scope, Filters: q.Filters, AggregateBy: ByIdentity, Source: SourceHistory, Format: FormatTimeSeries}
 	default:
 		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, shorten(q.Type), oneOf(types))
 	}
@@ -125,12 +128,20 @@ func (q Query) MetricIn(c *catalog.Catalog) (catalog.Metric, error) {
 		}
 		return catalog.Metric{}, fmt.Errorf(`field "metric": %q is not known; choose one from the query editor's list`, shorten(q.Metric))
 	}
-	if q.AggregateBy != ByIdentity && q.Aggregation != "" && !m.Aggregates(q.Aggregation) {
+	if m.Subject == catalog.SubjectDevice && slices.Contains([]string{ByNamespace, ByPod, ByJob}, q.AggregateBy) {
+		return catalog.Metric{}, fmt.Errorf(`field "aggregateBy": %s is a metric of devices, not of what runs on them; use %s`,
+			m.Name, oneOf([]string{ByIdentity, ByNode, ByCluster, ByModel}))
+	}
+	chosen := q.Aggregation != "" && (q.AggregateBy != ByIdentity || m.Kind == catalog.Histogram || isQuantile(q.Aggregation))
+	if chosen && !m.Aggregates(q.Aggregation) {
 		return catalog.Metric{}, fmt.Errorf(`field "aggregation": %s of %s says nothing; use %s`,
 			q.Aggregation, m.Name, oneOf(m.Aggregations))
 	}
 	return m, nil
 }
+
+// isQuantile reports whether an aggregation is for histograms.
+func isQuantile(aggregation string) bool { return strings.HasPrefix(aggregation, "p") }
 
 // AggregationOf is the query's aggregation, or the metric's default.
 func (q Query) AggregationOf(m catalog.Metric) string {

@@ -74,12 +74,12 @@ func TestParseIgnoresWhatPrometheusDataSourceWrites(t *testing.T) {
 
 func TestParseSaysWhatToChange(t *testing.T) {
 	for _, tc := range []struct{ raw, queryType, want string }{
-		{`{"metric":"gpu_power_watts"}`, "inventry", `field "queryType": "inventry" is not known; use metric or promql`},
-		{`{"metric":"x","queryType":"Metric"}`, "", `field "queryType": "Metric" is not known; use metric or promql`},
+		{`{"metric":"gpu_power_watts"}`, "inventry", `field "queryType": "inventry" is not known; use metric, promql or coverage`},
+		{`{"metric":"x","queryType":"Metric"}`, "", `field "queryType": "Metric" is not known; use metric, promql or coverage`},
 		{`{}`, "metric", `field "metric": name the metric to show, like "gpu_utilization_ratio"`},
 		{`{"expr":"  "}`, "promql", `field "expr": write a PromQL expression`},
-		{`{"metric":"x","aggregation":"median"}`, "", `field "aggregation": "median" is not known; use avg, max, min or sum`},
-		{`{"metric":"x","aggregateBy":"rack"}`, "", `field "aggregateBy": "rack" is not known; use identity, node, cluster or model`},
+		{`{"metric":"x","aggregation":"median"}`, "", `field "aggregation": "median" is not known; use avg, max, min, sum, p50, p95 or p99`},
+		{`{"metric":"x","aggregateBy":"rack"}`, "", `field "aggregateBy": "rack" is not known; use identity, node, cluster, model, namespace, pod or job`},
 		{`{"metric":"x","source":"prom"}`, "", `field "source": "prom" is not known; use auto, history or live`},
 		{`{"metric":"x","format":"heatmap"}`, "", `field "format": "heatmap" is not known; use time_series or table`},
 		{`{"metric":"x","minStep":"soon"}`, "", `field "minStep": "soon" is not a duration; write it like "15s" or "1m"`},

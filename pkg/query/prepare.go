@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -164,7 +165,7 @@ func nameOf(selector *parser.VectorSelector) string {
 		return selector.Name
 	}
 	for _, m := range selector.LabelMatchers {
-		if m != nil && m.Name == labels.MetricName && (m.Type == labels.MatchEqual || m.Type == labels.MatchRegexp) {
+		if m != nil && m.Name == model.MetricNameLabel && (m.Type == labels.MatchEqual || m.Type == labels.MatchRegexp) {
 			return m.Value
 		}
 	}

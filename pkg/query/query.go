@@ -17,8 +17,9 @@ const SchemaVersion = 1
 
 // The query types.
 const (
-	TypeMetric = "metric" // a canonical metric over a scope
-	TypePromQL = "promql" // PromQL with macros
+	TypeMetric   = "metric"   // a canonical metric over a scope
+	TypePromQL   = "promql"   // PromQL with macros
+	TypeCoverage = "coverage" // which canonical metrics there are of a scope, from where, and how to get the others
 )
 
 // The values of Source: where samples are taken from.
@@ -33,7 +34,12 @@ const (
 	ByIdentity = "identity" // a GPU or a MIG instance
 	ByNode     = "node"
 	ByCluster  = "cluster"
-	ByModel    = "model"
+	ByModel    = "model" // of GPUs, or of what a server serves
+
+	// Of metrics of workloads only, whose identity is a server of models or a process of a training job.
+	ByNamespace = "namespace"
+	ByPod       = "pod"
+	ByJob       = "job"
 )
 
 // The values of Format.
@@ -45,12 +51,12 @@ const (
 // Query is a parsed query: migrated to SchemaVersion, defaulted and validated.
 type Query struct {
 	RefID string
-	Type  string // TypeMetric or TypePromQL
+	Type  string // TypeMetric, TypePromQL or TypeCoverage
 
 	Scope Scope
 
 	Metric      string // canonical name, of a TypeMetric query
-	Aggregation string // avg, max, min or sum; "" for the metric's default
+	Aggregation string // avg, max, min or sum, or of a histogram p50, p95, p99 or avg; "" for the metric's default
 	AggregateBy string // ByIdentity and so on
 	Source      string // SourceAuto and so on
 	Live        bool   // continue the panel by a stream
@@ -114,9 +120,11 @@ func (q Query) Canonical() []byte {
 	if q.MinStep > 0 {
 		doc.MinStep = model.Duration(q.MinStep).String()
 	}
-	if q.Type == TypePromQL {
+	switch q.Type {
+	case TypePromQL:
 		doc.Expr = q.Expr
-	} else {
+	case TypeCoverage:
+	default:
 		doc.Metric, doc.Aggregation = q.Metric, q.Aggregation
 		doc.AggregateBy, doc.Source = unless(q.AggregateBy, ByIdentity), unless(q.Source, SourceAuto)
 		if !q.Live {
