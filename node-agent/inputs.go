@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +30,8 @@ import (
 	"github.com/warpwatch/warpwatch/node-agent/internal/workload/textfile"
 )
 
-// inputs are the parts beside the GPUs' sampling, which read other things or send what was read elsewhere. All of them
-// may be replaced while the agent runs.
+// inputs are the parts beside the GPUs' sampling, which read other things or send what was read elsewhere. Each of them
+// may be replaced while the agent runs; one whose section of the configuration stays as it is goes on.
 type inputs struct {
 	node      snapshot.Node
 	store     *snapshot.Store
@@ -40,94 +42,174 @@ type inputs struct {
 	own       *prometheus.Registry
 	log       *slog.Logger
 
-	mu      sync.Mutex
-	ctx     context.Context //nolint:containedctx // of the parts that are started later
-	current atomic.Pointer[parts]
+	mu       sync.Mutex
+	ctx      context.Context //nolint:containedctx // of the parts that are started later; nil while none may be
+	settings config.File
+	running  map[string]*part // by section
+	shown    atomic.Pointer[shown]
 }
 
-// parts are inputs of one configuration.
-type parts struct {
-	settings  config.File
-	describer *attribute.Attributor // nil when nobody looks for owners
+// section is one part of the configuration, and what is made of it.
+type section struct {
+	name     string
+	settings func(config.File) any
+	add      func(*part, config.File, prometheus.Registerer) error
+}
+
+func (in *inputs) sections() []section {
+	return []section{
+		{"owners", func(f config.File) any { return f.Owners }, in.addOwners},
+		{"workload.textfile", func(f config.File) any { return f.Workload.Textfile }, in.addTextfile},
+		{"log_rules", func(f config.File) any { return f.LogRules }, in.addLogRules},
+		{"redfish", func(f config.File) any { return f.Redfish }, in.addRedfish},
+		{"otlp_export", func(f config.File) any { return f.OTLPExport }, in.addExport},
+	}
+}
+
+// part is what runs for a section.
+type part struct {
+	describer *attribute.Attributor // of the owners' part, nil when nobody looks for them
 	gather    prometheus.Gatherers
 	runs      []func(context.Context) error
-	figures   *registered // about the parts themselves
+	figures   *registered // about the part itself
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
+// shown is what the running parts show.
+type shown struct {
+	gather    prometheus.Gatherers
+	describer *attribute.Attributor
+}
+
 // run starts the parts of a configuration, and ends with ctx and with them.
 func (in *inputs) run(ctx context.Context, f config.File) error {
 	in.mu.Lock()
-	in.ctx = ctx
-	err := in.replace(f)
-	in.mu.Unlock()
-	if err != nil {
-		return err
+	in.ctx, in.settings, in.running = ctx, f, map[string]*part{}
+	defer in.end()
+	for _, s := range in.sections() {
+		if err := in.start(s, f); err != nil {
+			in.mu.Unlock()
+			return err
+		}
 	}
+	in.show()
+	in.mu.Unlock()
 	<-ctx.Done()
+	return nil
+}
+
+// end stops everything.
+func (in *inputs) end() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.end(in.current.Swap(nil))
-	return nil
+	in.ctx = nil
+	for _, s := range in.sections() {
+		in.stop(s)
+	}
+	in.show()
 }
 
 // apply puts another configuration in the place of the one before. After an error everything is as it was.
 func (in *inputs) apply(f config.File) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	before := in.current.Load()
-	if before == nil {
+	if in.ctx == nil {
 		return errors.New("the agent is starting or ending")
 	}
-	trial, err := in.build(f, prometheus.NewRegistry())
-	if err != nil {
-		return err
+	var changed []section
+	for _, s := range in.sections() {
+		if reflect.DeepEqual(s.settings(in.settings), s.settings(f)) {
+			continue
+		}
+		trial, err := build(s, f, prometheus.NewRegistry())
+		if err != nil {
+			return err
+		}
+		trial.discard()
+		changed = append(changed, s)
 	}
-	in.discard(trial)
-	in.end(in.current.Swap(nil))
-	if err := in.replace(f); err != nil {
-		return errors.Join(err, in.replace(before.settings))
+	defer in.show()
+	for _, s := range changed {
+		in.stop(s)
+		if err := in.start(s, f); err != nil {
+			return errors.Join(err, in.restore(changed))
+		}
 	}
+	in.settings = f
 	return nil
 }
 
-// replace builds and starts the parts of a configuration. None may be running.
-func (in *inputs) replace(f config.File) error {
-	next, err := in.build(f, in.own)
+// restore starts parts again as they were.
+func (in *inputs) restore(changed []section) error {
+	var errs []error
+	for _, s := range changed {
+		in.stop(s)
+		errs = append(errs, in.start(s, in.settings))
+	}
+	return errors.Join(errs...)
+}
+
+// start builds and starts the part of a section, which must not be running.
+func (in *inputs) start(s section, f config.File) error {
+	p, err := build(s, f, in.own)
 	if err != nil {
 		return err
 	}
-	if next.describer == nil && in.node.Source == config.SourceNVML {
-		// What was known of owners before is not true for ever.
-		in.owners.Set(&snapshot.OwnerList{Time: time.Now(), Notices: []string{"owners are not looked for: see owners.enabled"}})
-	}
 	ctx, cancel := context.WithCancel(in.ctx)
-	next.stop = cancel
-	for _, run := range next.runs {
-		next.running.Go(func() {
+	p.stop = cancel
+	for _, run := range p.runs {
+		p.running.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
-				in.log.Error("A part of the agent ended; the rest goes on", "err", err)
+				in.log.Error("A part of the agent ended; the rest goes on", "part", s.name, "err", err)
 			}
 		})
 	}
-	in.current.Store(next)
+	in.running[s.name] = p
 	return nil
 }
 
-// end stops parts and waits for them.
-func (in *inputs) end(p *parts) {
+// stop ends the part of a section, and waits for it.
+func (in *inputs) stop(s section) {
+	p := in.running[s.name]
 	if p == nil {
 		return
 	}
+	delete(in.running, s.name)
 	p.stop()
 	p.running.Wait()
 	p.figures.clear()
 }
 
-// discard ends parts that were only built to see whether they can be.
-func (in *inputs) discard(p *parts) {
+// show publishes what the running parts show.
+func (in *inputs) show() {
+	now := &shown{}
+	for _, s := range in.sections() {
+		if p := in.running[s.name]; p != nil {
+			now.gather = append(now.gather, p.gather...)
+			now.describer = cmp.Or(now.describer, p.describer)
+		}
+	}
+	in.shown.Store(now)
+	if now.describer == nil && in.ctx != nil && in.node.Source == config.SourceNVML {
+		// What was known of owners before is not true for ever.
+		in.owners.Set(&snapshot.OwnerList{Time: time.Now(), Notices: []string{"owners are not looked for: see owners.enabled"}})
+	}
+}
+
+// build prepares the part of a section, which registers its figures about itself with r.
+func build(s section, f config.File, r prometheus.Registerer) (*part, error) {
+	p := &part{figures: &registered{with: r}}
+	if err := s.add(p, f, p.figures); err != nil {
+		p.discard()
+		return nil, err
+	}
+	return p, nil
+}
+
+// discard ends a part that was only built to see whether it can be.
+func (p *part) discard() {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, run := range p.runs {
@@ -136,21 +218,7 @@ func (in *inputs) discard(p *parts) {
 	p.figures.clear()
 }
 
-// build prepares the parts of a configuration, which register their figures about themselves with r.
-func (in *inputs) build(f config.File, r prometheus.Registerer) (*parts, error) {
-	p := &parts{settings: f, figures: &registered{with: r}}
-	for _, add := range []func(*parts, config.File, prometheus.Registerer) error{
-		in.addOwners, in.addTextfile, in.addLogRules, in.addRedfish, in.addExport,
-	} {
-		if err := add(p, f, p.figures); err != nil {
-			in.discard(p)
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-func (in *inputs) addOwners(p *parts, f config.File, r prometheus.Registerer) error {
+func (in *inputs) addOwners(p *part, f config.File, r prometheus.Registerer) error {
 	if !f.Owners.Enabled || in.node.Source != config.SourceNVML {
 		return nil
 	}
@@ -186,7 +254,7 @@ func (in *inputs) addOwners(p *parts, f config.File, r prometheus.Registerer) er
 	return nil
 }
 
-func (in *inputs) addTextfile(p *parts, f config.File, r prometheus.Registerer) error {
+func (in *inputs) addTextfile(p *part, f config.File, r prometheus.Registerer) error {
 	t := f.Workload.Textfile
 	if t.Folder == "" {
 		return nil
@@ -204,7 +272,7 @@ func (in *inputs) addTextfile(p *parts, f config.File, r prometheus.Registerer) 
 	return nil
 }
 
-func (in *inputs) addLogRules(p *parts, f config.File, r prometheus.Registerer) error {
+func (in *inputs) addLogRules(p *part, f config.File, r prometheus.Registerer) error {
 	if len(f.LogRules) == 0 {
 		return nil
 	}
@@ -219,7 +287,7 @@ func (in *inputs) addLogRules(p *parts, f config.File, r prometheus.Registerer) 
 	return nil
 }
 
-func (in *inputs) addRedfish(p *parts, f config.File, r prometheus.Registerer) error {
+func (in *inputs) addRedfish(p *part, f config.File, r prometheus.Registerer) error {
 	for i, c := range f.Redfish {
 		host, err := url.Parse(c.Endpoint)
 		if err != nil {
@@ -240,7 +308,7 @@ func (in *inputs) addRedfish(p *parts, f config.File, r prometheus.Registerer) e
 	return nil
 }
 
-func (in *inputs) addExport(p *parts, f config.File, r prometheus.Registerer) error {
+func (in *inputs) addExport(p *part, f config.File, r prometheus.Registerer) error {
 	if !f.OTLPExport.Enabled() {
 		return nil
 	}
@@ -265,18 +333,17 @@ func (in *inputs) labels() prometheus.Labels {
 
 // Gather implements prometheus.Gatherer: what the parts measure.
 func (in *inputs) Gather() ([]*dto.MetricFamily, error) {
-	p := in.current.Load()
-	if p == nil {
-		return nil, nil
+	if now := in.shown.Load(); now != nil {
+		return now.gather.Gather()
 	}
-	return p.gather.Gather()
+	return nil, nil
 }
 
 // Describe implements collect.Describer.
 func (in *inputs) Describe(pid int) (name, user string, owner *device.Owner, ok bool) {
-	p := in.current.Load()
-	if p == nil || p.describer == nil {
+	now := in.shown.Load()
+	if now == nil || now.describer == nil {
 		return "", "", nil, false
 	}
-	return attribute.Describer{Attributor: p.describer}.Describe(pid)
+	return attribute.Describer{Attributor: now.describer}.Describe(pid)
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,17 +65,38 @@ func TestPartsAreReplaced(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- in.run(ctx, f) }()
-	require.Eventually(t, func() bool { return in.current.Load() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return in.shown.Load() != nil }, 10*time.Second, time.Millisecond)
 	list, changed := in.owners.Get()
 	for list == nil || list.Time.IsZero() {
 		<-changed
 		list, changed = in.owners.Get()
 	}
-	for range 3 {
+	running := func() map[string]*part {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return maps.Clone(in.running)
+	}
+	before := running()
+	require.NoError(t, in.apply(f))
+	assert.Equal(t, before, running(), "what stays as it is goes on")
+	for i := range 3 {
+		f.Owners.Interval += time.Second
+		f.Workload.Textfile.Interval += time.Second
+		f.LogRules = append(slices.Clone(f.LogRules), logrule.Rule{
+			Name: fmt.Sprintf("oops_%d_total", i), Type: logrule.Counter, Files: f.LogRules[0].Files, Match: "oops",
+		})
+		f.Redfish = slices.Clone(f.Redfish)
+		f.Redfish[0].Interval = time.Duration(i+60) * time.Second
+		f.OTLPExport.Interval = time.Duration(i+60) * time.Second
 		require.NoError(t, in.apply(f))
 		for part := range all {
 			assert.Contains(t, figures(), part)
 		}
+		now := running()
+		for name, p := range before {
+			assert.NotSame(t, p, now[name], name)
+		}
+		before = now
 	}
 
 	off := config.Defaults()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -143,11 +144,15 @@ const maxFile = 1 << 20
 
 // ReadFile reads a configuration file over the defaults. The error names the line, and what it may say.
 func ReadFile(path string) (File, error) {
-	f, err := os.Open(path)
+	// A pipe would make the agent wait for whoever writes to it.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return File{}, fmt.Errorf("--config.file: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return File{}, errors.Join(fmt.Errorf("--config.file: %s must be a file", path), err)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return File{}, fmt.Errorf("--config.file: %w", err)

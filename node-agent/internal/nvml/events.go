@@ -2,7 +2,6 @@ package nvml
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -46,7 +45,8 @@ type listener struct {
 	set    nvml.EventSet
 	boards map[nvml.Device]*listened
 	// seen is the state of Source.changes for which the boards were registered.
-	seen int64
+	seen    int64
+	pending map[int]*registration // of GPUs that did not answer yet, by number
 }
 
 // listened is a board in the set. It is not asked who it is when an event comes: one that just fell off the bus does not
@@ -68,18 +68,21 @@ func (s *Source) Events(ctx context.Context, emit func(device.Event)) error {
 	if ret != nvml.SUCCESS {
 		return failure("create an event set", ret)
 	}
-	defer func() { _ = set.Free() }() // the set is gone either way
-	l := &listener{source: s, set: set, boards: map[nvml.Device]*listened{}, seen: s.changes.Load()}
-	if err := l.register(); err != nil {
+	l := &listener{
+		source: s, set: set, boards: map[nvml.Device]*listened{}, seen: s.changes.Load(), pending: map[int]*registration{},
+	}
+	defer l.free()
+	if err := l.register(ctx); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
 		if now := s.changes.Load(); now != l.seen {
 			l.seen = now
-			if err := l.register(); err != nil {
+			if err := l.register(ctx); err != nil {
 				return err
 			}
 		}
+		l.settle()
 		data, ret := set.Wait(uint32(eventWait.Milliseconds()))
 		switch ret {
 		case nvml.SUCCESS:
@@ -97,68 +100,6 @@ func (s *Source) Events(ctx context.Context, emit func(device.Event)) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// register asks for the events of every board that has any and is not in the set yet. It fails only when no board has.
-func (l *listener) register() error {
-	lib := l.source.lib
-	count, ret := lib.api.DeviceGetCount()
-	if ret != nvml.SUCCESS {
-		return failure("count GPUs", ret)
-	}
-	var failures []error
-	for i := range count {
-		if err := l.add(i); err != nil {
-			failures = append(failures, err)
-		}
-	}
-	if len(l.boards) == 0 && count > 0 {
-		return fmt.Errorf("listen for events: %w", errors.Join(failures...))
-	}
-	for _, err := range failures {
-		l.source.log.Warn("XID errors and other events of a GPU will not be seen", "err", err)
-	}
-	return nil
-}
-
-// add puts GPU i into the set.
-func (l *listener) add(i int) error {
-	lib := l.source.lib
-	handle, ret := lib.api.DeviceGetHandleByIndex(i)
-	if ret != nvml.SUCCESS {
-		return failure(fmt.Sprintf("open GPU %d", i), ret)
-	}
-	split := false
-	if lib.has(callMIGMode) {
-		mode, _, ret := handle.GetMigMode()
-		split = ret == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
-	}
-	if known, ok := l.boards[handle]; ok {
-		known.split = split
-		return nil
-	}
-	var kinds uint64
-	for k := range eventKinds {
-		kinds |= k
-	}
-	supported := uint64(oldEvents)
-	if lib.has(callEventTypes) {
-		if told, ret := handle.GetSupportedEventTypes(); ret == nvml.SUCCESS {
-			supported = told
-		}
-	}
-	if kinds &= supported; kinds == 0 {
-		return fmt.Errorf("listen to GPU %d: %w", i, device.ErrNotSupported)
-	}
-	uuid, ret := handle.GetUUID()
-	if ret != nvml.SUCCESS {
-		return failure(fmt.Sprintf("read the UUID of GPU %d", i), ret)
-	}
-	if ret := handle.RegisterEvents(kinds, l.set); ret != nvml.SUCCESS {
-		return failure(fmt.Sprintf("listen to GPU %d", i), ret)
-	}
-	l.boards[handle] = &listened{uuid: uuid, split: split}
-	return nil
 }
 
 // event translates NVML's; false for what is not told.

@@ -51,6 +51,8 @@ type Source struct {
 	kernel   int // how many GPUs the kernel listed when the library was opened
 	// changes counts how often other boards were listed, for those who listen to their events.
 	changes atomic.Int64
+	// registering is how many GPUs are being put into a set of events.
+	registering atomic.Int32
 }
 
 // New wraps the library; nvml.New() is the real one. Nothing is loaded until Open.
@@ -104,6 +106,9 @@ func (s *Source) Close() error {
 	s.boards = nil
 	if err := s.closeOpenings(); err != nil {
 		return err
+	}
+	if s.registering.Load() > 0 {
+		return errors.New("close NVML: a call to the driver that listens for events does not come back")
 	}
 	if ret := s.lib.api.Shutdown(); ret != nvml.SUCCESS && ret != nvml.ERROR_UNINITIALIZED {
 		return failure("close NVML", ret)

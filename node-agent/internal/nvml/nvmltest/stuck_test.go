@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,10 @@ type trap struct {
 	seen map[string]bool // calls that were made for the GPU
 	// fromStart is the call that hangs before anything else is said.
 	fromStart string
+
+	// What it is set in.
+	machine *nvmltest.Machine
+	events  *snapshot.EventLog
 }
 
 func (s *trap) before(call string, gpu int) {
@@ -84,6 +89,7 @@ func onSome(t *testing.T, s *trap, body func(store *snapshot.Store)) {
 		s.set(s.fromStart)
 		m, err := nvmltest.New(spec, nvmltest.Options{Now: time.Now, Before: s.before})
 		require.NoError(t, err)
+		s.machine, s.events = m, snapshot.NewEventLog(100)
 		store := snapshot.NewStore(100, 1<<22)
 		log := slog.New(slog.DiscardHandler)
 		c := collect.New(collect.Options{
@@ -93,7 +99,7 @@ func onSome(t *testing.T, s *trap, body func(store *snapshot.Store)) {
 				device.Fast: time.Second, device.Normal: 2 * time.Second, device.Slow: 4 * time.Second, device.Static: 6 * time.Second,
 			}),
 			Rescan:    5 * time.Second,
-			Processes: new(snapshot.Latest[snapshot.ProcessList]), Events: snapshot.NewEventLog(100),
+			Processes: new(snapshot.Latest[snapshot.ProcessList]), Events: s.events,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -159,6 +165,29 @@ func TestEachCallMayHang(t *testing.T) {
 				for _, b := range store.Newest().Status.Boards {
 					assert.Equal(t, snapshot.StateOK, b.Condition.State)
 				}
+			})
+		})
+	}
+}
+
+// A GPU that cannot be listened to keeps nobody from hearing of the others.
+func TestTheOthersAreListenedTo(t *testing.T) {
+	for _, call := range []string{"GetSupportedEventTypes", "RegisterEvents"} {
+		t.Run(call, func(t *testing.T) {
+			s := trap{fromStart: call}
+			onSome(t, &s, func(*snapshot.Store) {
+				time.Sleep(20 * time.Second)
+				heard := func(gpu int, xid uint64) bool {
+					s.machine.Emit(gpu, nvml.EventTypeXidCriticalError, xid)
+					time.Sleep(5 * time.Second)
+					events, _, _ := s.events.After(0, nil)
+					return slices.ContainsFunc(events, func(e snapshot.Event) bool { return e.XID == xid })
+				}
+				assert.True(t, heard(stuckBoard+1, 13))
+				assert.False(t, heard(stuckBoard, 31))
+				s.release()
+				time.Sleep(10 * time.Second)
+				assert.True(t, heard(stuckBoard, 43), "it is listened to once it answers")
 			})
 		})
 	}
