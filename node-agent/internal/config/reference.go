@@ -123,7 +123,7 @@ func helpTexts() map[string]string {
 		"groups.<group>.interval": "Its own interval instead of a class: whole milliseconds, `classes.fast` or more.",
 
 		"window": "Over how long `/metrics` shows the minimum, mean and maximum of fast metrics, at most 10m; `0s` shows none. The scrape interval or a little more.",
-		"ring":   "How much of the past is kept for the live stream, at most 1h and 18000 samples.",
+		"ring":   "How much of the past is kept for the live stream, at most 1h, 18000 samples and a million readings, of which a node with many MIG instances takes thousands at a time.",
 
 		"web.listen_addresses":  "Where to listen.",
 		"web.config_file":       "File that sets up TLS and basic authentication, in the format of Prometheus' exporters.",
