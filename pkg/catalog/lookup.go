@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,9 +13,10 @@ const RenamedRank = 500
 // Lookup lists what a series may be a source of. Most are of none or one; where it is several their Conditions tell which.
 //
 // The case of the name does not matter, and neither does what a pipeline put in front of it, behind which "_" or ":"
-// follows: "myorg_dcgm_fi_dev_gpu_util" is a source with the Prefix "myorg_". This holds for names that cannot mean
-// anything else, and not for recording rules, whose names have a level in front: "node:DCGM_FI_DEV_GPU_UTIL". The slice may
-// be shared and must not be changed.
+// follows, nor the "_total" that OpenTelemetry puts behind whatever is declared a counter:
+// "myorg_dcgm_fi_dev_pcie_replay_counter_total" is a source with the Prefix "myorg_" and the Suffix "_total". This holds for
+// names that cannot mean anything else, and not for recording rules, whose names have a level in front:
+// "node:DCGM_FI_DEV_GPU_UTIL". The slice may be shared and must not be changed.
 func (c *Catalog) Lookup(series string) []Source {
 	if sources, ok := c.exact[series]; ok {
 		return sources
@@ -24,12 +26,19 @@ func (c *Catalog) Lookup(series string) []Source {
 		return sources
 	}
 	known, at := c.withoutPrefix(lower)
+	suffix := ""
+	if short, ok := strings.CutSuffix(lower, totalSuffix); ok && len(known) == 0 {
+		suffix = series[len(short):]
+		if known, at = c.bySeries[short], 0; len(known) == 0 || !c.renamable.begins(short) {
+			known, at = c.withoutPrefix(short)
+		}
+	}
 	if len(known) == 0 {
 		return nil
 	}
 	renamed := make([]Source, len(known))
 	for i, s := range known {
-		s.Series, s.Prefix = series, series[:at]
+		s.Series, s.Prefix, s.Suffix = series, series[:at], suffix
 		s.Rank += RenamedRank
 		renamed[i] = s
 	}
@@ -49,6 +58,36 @@ func alternatives(texts []string) string {
 	}
 	return strings.Join(quoted, "|")
 }
+
+// Required are labels, as a series of this name writes them, that it must have one of some values of to be a source of
+// anything.
+func (c *Catalog) Required(series string) map[string][]string {
+	required := map[string][]string{}
+	for i, s := range c.Lookup(series) {
+		own := map[string][]string{}
+		for _, condition := range s.Conditions() {
+			label := condition.Label
+			if !strings.Contains(series, ".") {
+				label = underscored(label)
+			}
+			own[label] = condition.Values
+		}
+		if i == 0 {
+			required = own
+			continue
+		}
+		for label, values := range required {
+			if more, ok := own[label]; ok {
+				required[label] = slices.Concat(values, more)
+			} else {
+				delete(required, label)
+			}
+		}
+	}
+	return required
+}
+
+const totalSuffix = "_total"
 
 // SourceOf is how a series holds one metric, false when it does not.
 func (c *Catalog) SourceOf(metric, series string) (Source, bool) {
@@ -81,7 +120,7 @@ type beginnings []string
 
 func (b beginnings) begins(name string) bool {
 	for _, text := range b {
-		if name[0] == text[0] && strings.HasPrefix(name, text) {
+		if name != "" && name[0] == text[0] && strings.HasPrefix(name, text) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,20 +10,26 @@ import (
 func TestRenamedSeriesAreFound(t *testing.T) {
 	c := mustLoad(t)
 	for series, want := range map[string]string{
-		"myorg_DCGM_FI_DEV_GPU_UTIL":             "gpu_utilization_ratio",
-		"dcgm_fi_dev_gpu_util":                   "gpu_utilization_ratio",
-		"Dcgm_Fi_Dev_Gpu_Util":                   "gpu_utilization_ratio",
-		"acme:dcgm_fi_dev_fb_used":               "gpu_memory_used_bytes",
-		"a_b_c_dcgm_gpu_temp":                    "gpu_temperature_celsius",
-		"prometheus_nvidia_smi_power_draw_watts": "gpu_power_watts",
-		"prod_vllm:num_requests_waiting":         "serve_requests_waiting",
-		"kserve_vllm_num_requests_waiting":       "serve_requests_waiting",
+		"myorg_DCGM_FI_DEV_GPU_UTIL":                  "gpu_utilization_ratio",
+		"dcgm_fi_dev_gpu_util":                        "gpu_utilization_ratio",
+		"Dcgm_Fi_Dev_Gpu_Util":                        "gpu_utilization_ratio",
+		"acme:dcgm_fi_dev_fb_used":                    "gpu_memory_used_bytes",
+		"a_b_c_dcgm_gpu_temp":                         "gpu_temperature_celsius",
+		"prometheus_nvidia_smi_power_draw_watts":      "gpu_power_watts",
+		"prod_vllm:num_requests_waiting":              "serve_requests_waiting",
+		"kserve_vllm_num_requests_waiting":            "serve_requests_waiting",
+		"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION_total":  "gpu_energy_joules_total",
+		"myorg_dcgm_fi_dev_pcie_replay_counter_total": "gpu_pcie_replay_errors_total",
+		"dcgm_xid_errors_TOTAL":                       "gpu_xid_last",
 		// Recording rules.
-		"node:DCGM_FI_DEV_GPU_UTIL":        "",
-		"cluster_gpu:DCGM_FI_DEV_GPU_UTIL": "",
-		"node:DCGM_FI_DEV_GPU_UTIL:avg":    "",
-		"acme:prod:DCGM_FI_DEV_GPU_UTIL":   "",
-		"gpu:sm_active:ratio":              "",
+		"node:DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION_total": "",
+		"gpu_power_usage_W_total":                         "",
+		"_total":                                          "",
+		"node:DCGM_FI_DEV_GPU_UTIL":                       "",
+		"cluster_gpu:DCGM_FI_DEV_GPU_UTIL":                "",
+		"node:DCGM_FI_DEV_GPU_UTIL:avg":                   "",
+		"acme:prod:DCGM_FI_DEV_GPU_UTIL":                  "",
+		"gpu:sm_active:ratio":                             "",
 		// Others.
 		"_DCGM_FI_DEV_GPU_UTIL":                                      "",
 		"xDCGM_FI_DEV_GPU_UTIL":                                      "",
@@ -91,6 +98,22 @@ func TestLabelsTellMetricsOfOneNameApart(t *testing.T) {
 		}
 		if got != tc.want {
 			t.Errorf("%v: got %q, want %q", tc.labels, got, tc.want)
+		}
+	}
+}
+
+func TestRequiredLabels(t *testing.T) {
+	c := mustLoad(t)
+	for series, want := range map[string]string{
+		"hw_power_watts":           "map[hw_type:[gpu]]",
+		"hw.power_watts":           "map[hw.type:[gpu]]",
+		"hw_temperature_celsius":   "map[hw_sensor_location:[gpu memory] hw_type:[gpu gpu]]",
+		"hw_gpu_utilization_ratio": "map[hw_gpu_task:[general  encoder decoder]]",
+		"DCGM_FI_DEV_GPU_UTIL":     "map[]",
+		"up":                       "map[]",
+	} {
+		if got := fmt.Sprint(c.Required(series)); got != want {
+			t.Errorf("%s: got %s, want %s", series, got, want)
 		}
 	}
 }

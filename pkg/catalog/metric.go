@@ -125,8 +125,8 @@ type Source struct {
 	// Part is the value of the metric's SumOver label that this series is of, for dialects that have a series for each;
 	// "" where the label itself tells.
 	Part string
-	// Prefix is what somebody put in front of the name, with its separator; see Catalog.Lookup.
-	Prefix string
+	// Prefix is what somebody put in front of the name, with its separator, and Suffix what behind it; see Catalog.Lookup.
+	Prefix, Suffix string
 
 	only *[]Condition
 }

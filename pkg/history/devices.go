@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -140,7 +141,7 @@ func (h *History) inventoryExpr(words vocabulary) string {
 			continue
 		}
 		parts = append(parts, fmt.Sprintf(`label_replace(group by (%s) (%s),%s,%s,"","")`,
-			labels, selectNames(names), query.Quote(tag), query.Quote(string(dialect))))
+			labels, h.selectPresent(names), query.Quote(tag), query.Quote(string(dialect))))
 	}
 	for _, mode := range h.catalog.MIGModes() {
 		if words.series[mode] {
@@ -149,6 +150,27 @@ func (h *History) inventoryExpr(words vocabulary) string {
 	}
 	if len(parts) > 0 {
 		parts = append(parts, fmt.Sprintf(`label_replace({__name__="up"} == 0,%s,%s,"","")`, query.Quote(tag), query.Quote(downTag)))
+	}
+	return strings.Join(parts, " or ")
+}
+
+// selectPresent selects series that list devices. Of names that others than GPUs have too only those of GPUs count.
+func (h *History) selectPresent(names []string) string {
+	var plain, parts []string
+	for _, name := range names {
+		var matchers []string
+		for label, values := range h.catalog.Required(name) {
+			matchers = append(matchers, query.Matcher(label, values))
+		}
+		if len(matchers) == 0 {
+			plain = append(plain, name)
+			continue
+		}
+		slices.Sort(matchers)
+		parts = append(parts, selectNames([]string{name}, matchers...))
+	}
+	if len(plain) > 0 {
+		parts = append([]string{selectNames(plain)}, parts...)
 	}
 	return strings.Join(parts, " or ")
 }
@@ -215,7 +237,11 @@ func (h *History) existing(words vocabulary, m catalog.Metric, dialect catalog.D
 
 // selectNames selects the series of all names, with further matchers.
 func selectNames(names []string, matchers ...string) string {
-	name := query.RegexMatcher("__name__", strings.Join(names, "|"))
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = regexp.QuoteMeta(name)
+	}
+	name := query.RegexMatcher("__name__", strings.Join(quoted, "|"))
 	if len(names) == 1 {
 		name = query.Matcher("__name__", names)
 	}

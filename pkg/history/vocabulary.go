@@ -25,8 +25,11 @@ type vocabulary struct {
 	labels  []string // of these series; the catalogue's plain ones when the server does not say
 }
 
-// has reports whether the series may exist on the server.
-func (v vocabulary) has(series string) bool { return v.series == nil || v.series[series] }
+// has reports whether the series may exist on the server. Names and labels with dots are asked for only where they exist:
+// older servers do not know the quotes.
+func (v vocabulary) has(series string) bool {
+	return v.series[series] || v.series == nil && model.LegacyValidation.IsValidMetricName(series)
+}
 
 // words asks a server, at most once a minute, which names of series and labels it has. A server that cannot say is
 // treated as one that may have all; one that cannot be reached is an error.
@@ -71,7 +74,7 @@ func (h *History) renamed(names []string) map[string][]string {
 	for _, name := range names {
 		lower := strings.ToLower(name)
 		for _, s := range h.catalog.Lookup(name) {
-			if s.Prefix != "" || name != s.Series && name != lower {
+			if s.Prefix+s.Suffix != "" || name != s.Series && name != lower {
 				found[s.Metric] = append(found[s.Metric], name)
 			}
 		}
