@@ -59,7 +59,9 @@ func orderedLabels(series []gpu.Series) []string {
 	present := map[string]string{}
 	for _, s := range series {
 		for name := range s.Labels {
-			present[name] = ""
+			if _, known := present[name]; !known {
+				present[name] = ""
+			}
 		}
 	}
 	names := sortedLabels(present)

@@ -3,6 +3,7 @@ package frames
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
@@ -44,7 +45,7 @@ func Long(series []gpu.Series, o Options) *data.Frame {
 	var owner []int
 	for i, s := range series {
 		times = append(times, s.Times...)
-		values = append(values, column(s, s.Times)...)
+		values = append(values, column(nil, s, s.Times)...)
 		for range s.Times {
 			owner = append(owner, i)
 		}
@@ -68,32 +69,27 @@ func (o Options) valueColumn(values []*float64) *data.Field {
 // without owners to series[i]. A dimension that does not
 // apply is the empty text, never null.
 func dimensions(series []gpu.Series, owner []int) data.Fields {
-	present := map[string]string{}
-	devices := false
-	for _, s := range series {
-		devices = devices || isDevice(s)
-		for name, value := range s.Labels {
-			if value != "" && name != metricName {
-				present[name] = ""
-			}
-		}
-	}
+	names := orderedLabels(series)
+	devices := slices.ContainsFunc(series, isDevice)
 	if devices {
-		for _, name := range deviceLabels() {
-			present[name] = ""
-		}
+		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(deviceLabels(), name) })
+		names = slices.Concat(deviceLabels(), names)
 	}
+	texts := make([]string, len(series)) // a field copies them
 	var fields data.Fields
-	for _, name := range sortedLabels(present) {
-		texts := make([]string, len(series))
+	for _, name := range names {
 		of := deviceText(name)
+		said := devices && of != nil
 		for i, s := range series {
 			texts[i] = s.Labels[name]
 			if texts[i] == "" && of != nil && isDevice(s) {
 				texts[i] = of(s.Device)
 			}
+			said = said || texts[i] != ""
 		}
-		fields = append(fields, data.NewField(name, nil, perRow(texts, owner)))
+		if said && name != metricName {
+			fields = append(fields, data.NewField(name, nil, perRow(texts, owner)))
+		}
 	}
 	return fields
 }

@@ -19,8 +19,10 @@ func Wide(series []gpu.Series, o Options) *data.Frame {
 	times := union(series)
 	frame.Fields = append(make(data.Fields, 0, len(series)+1), o.timeField(times))
 	names := o.Naming.fieldNames(series)
+	var room []*float64
 	for i, s := range series {
-		field := data.NewField(names[i], Labels(s), column(s, times))
+		room = column(room, s, times)
+		field := data.NewField(names[i], Labels(s), room)
 		field.Config = o.valueConfig(s, o.Naming.display(s))
 		frame.Fields = append(frame.Fields, field)
 	}
@@ -34,6 +36,7 @@ func Multi(series []gpu.Series, o Options) data.Frames {
 		return data.Frames{o.empty(data.FrameTypeTimeSeriesMulti)}
 	}
 	out := make(data.Frames, 0, len(series))
+	var room []*float64
 	for i, s := range series {
 		if i == 1 {
 			o.Notices, o.Executed, o.Custom = nil, "", nil
@@ -43,7 +46,8 @@ func Multi(series []gpu.Series, o Options) data.Frames {
 		if name == "" {
 			name = data.TimeSeriesValueFieldName
 		}
-		field := data.NewField(name, Labels(s), column(s, s.Times))
+		room = column(room, s, s.Times)
+		field := data.NewField(name, Labels(s), room)
 		display := o.Naming.display(s)
 		if display == "" {
 			display = o.Metric
@@ -99,15 +103,16 @@ func merge(a, b []int64) []int64 {
 	return append(append(out, a...), b...)
 }
 
-// column lays the values of s on times, which hold all of s.Times. All cells of a column share one allocation.
-func column(s gpu.Series, times []int64) []*float64 {
-	cells := make([]*float64, len(times))
-	values := slices.Clone(s.Values)
+// column lays the values of s on times, which hold all of s.Times. Cells point at the series' own values, which nobody
+// writes to any more; a field copies the cells, so that one room serves for all columns of a frame.
+func column(room []*float64, s gpu.Series, times []int64) []*float64 {
+	cells := slices.Grow(room[:0], len(times))[:len(times)]
 	at := 0
 	for i, t := range times {
-		if at < len(values) && s.Times[at] == t {
-			if finite(values[at]) {
-				cells[i] = &values[at]
+		cells[i] = nil
+		if at < len(s.Values) && s.Times[at] == t {
+			if finite(s.Values[at]) {
+				cells[i] = &s.Values[at]
 			}
 			at++
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/frames"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
@@ -146,7 +148,10 @@ func eachSeries(b *testing.B, body []byte) data.Frames {
 		delete(labels, "__name__")
 		frame := data.NewFrame(name, data.NewField("Time", nil, times), data.NewField("Value", labels, values))
 		frame.Fields[1].Config = &data.FieldConfig{DisplayNameFromDS: name + labels.String()}
-		frame.Meta = &data.FrameMeta{Type: data.FrameTypeTimeSeriesMulti, TypeVersion: data.FrameTypeVersion{0, 1}}
+		frame.Fields[0].Config = &data.FieldConfig{Interval: 15_000}
+		frame.Meta = &data.FrameMeta{
+			Type: data.FrameTypeTimeSeriesMulti, TypeVersion: data.FrameTypeVersion{0, 1}, Custom: map[string]string{"resultType": "matrix"},
+		}
 		all = append(all, frame)
 	}
 	var walk func()
@@ -217,40 +222,84 @@ func BenchmarkChain(b *testing.B) {
 	}
 }
 
-// The name in the benchmark runner is history-instant-arrow: from the server's body of an instant query to what goes to
-// Grafana, a table against one frame for each series; and the encoding alone.
+// The name in the benchmark runner is history-instant-arrow: 100,000 series of an instant query from the server's body to
+// what goes to Grafana, and the encoding alone, of a table of all labels and of the GPUs that the series are of, which is
+// what a metric query answers. The rival is one frame for each series.
 func BenchmarkInstantArrow(b *testing.B) {
+	known, err := catalog.Load()
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, count := range []int{10_000, 100_000} {
 		body := promBody(count, 1, false)
 		past := pastOf(b, body)
-		ours := func() data.Frames {
+		labelled := func() []gpu.Series {
 			result := past.PromQL(context.Background(), query.Query{Type: query.TypePromQL, Expr: "x", Instant: true}, benchWindow(1))
 			if result.Err != nil || len(result.Series) != count {
 				b.Fatal(result.Err, len(result.Series))
 			}
-			frames.Sort(result.Series)
-			return data.Frames{frames.Latest(result.Series, frames.Options{Naming: frames.NamingFor(result.Series, "")})}
+			return result.Series
 		}
-		theirs := func() data.Frames { return eachSeries(b, body) }
-		encode := func(b *testing.B, all data.Frames) {
-			if _, err := all.MarshalArrow(); err != nil {
-				b.Fatal(err)
+		table := func(all []gpu.Series) data.Frames {
+			frames.Sort(all)
+			return data.Frames{frames.Latest(all, frames.Options{Naming: frames.NamingFor(all, "")})}
+		}
+		gpus := func() []gpu.Series {
+			all := labelled()
+			for i, s := range all {
+				all[i].Device, _, _ = known.Identify(catalog.LabelMap(s.Labels))
+				all[i].Labels = nil
 			}
+			return all
 		}
-		for name, answer := range map[string]func() data.Frames{"ours": ours, "frames": theirs} {
-			b.Run(fmt.Sprintf("%s-%d/whole", name, count), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					encode(b, answer())
-				}
-			})
-			b.Run(fmt.Sprintf("%s-%d/encode", name, count), func(b *testing.B) {
+		encode := func(b *testing.B, name string, answer func() data.Frames) {
+			b.Run(fmt.Sprintf("%s-%d", name, count), func(b *testing.B) {
 				all := answer()
 				b.ReportAllocs()
 				for b.Loop() {
-					encode(b, all)
+					if _, err := all.MarshalArrow(); err != nil {
+						b.Fatal(err)
+					}
 				}
 			})
 		}
+		whole := func(b *testing.B, name string, answer func() data.Frames) {
+			b.Run(fmt.Sprintf("%s-%d", name, count), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := answer().MarshalArrow(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.StopTimer()
+				b.ReportMetric(held(b, answer), "held-MiB")
+			})
+		}
+		encode(b, "encode-gpus", func() data.Frames { return table(gpus()) })
+		encode(b, "encode-labels", func() data.Frames { return table(labelled()) })
+		encode(b, "encode-frames", func() data.Frames { return eachSeries(b, body) })
+		whole(b, "whole-table", func() data.Frames { return table(labelled()) })
+		whole(b, "whole-frames", func() data.Frames { return eachSeries(b, body) })
 	}
+}
+
+// held is the memory that an answer takes while it is sent: what it was made of, its frames, and their bytes.
+func held(b *testing.B, answer func() data.Frames) float64 {
+	b.Helper()
+	heap := func() uint64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := heap()
+	all := answer()
+	raw, err := all.MarshalArrow()
+	if err != nil {
+		b.Fatal(err)
+	}
+	after := heap()
+	runtime.KeepAlive(all)
+	runtime.KeepAlive(raw)
+	return (float64(after) - float64(before)) / (1 << 20)
 }
