@@ -2,6 +2,7 @@ package frames
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
@@ -38,28 +39,34 @@ func BandsNow(bands []Band, count []float64, o Options) *data.Frame {
 }
 
 func (o Options) bandFields(bands []Band, count []float64) data.Fields {
+	// Two queries of a panel are told apart by their legends, and the bands of one do not fill down to the other's.
+	prefix := strings.Join(strings.Fields(legendVariable.ReplaceAllString(o.Naming.Legend, "")), " ")
+	if prefix == "__auto" {
+		prefix = ""
+	}
+	name := func(band string) string { return strings.TrimSpace(prefix + " " + band) }
 	var fields data.Fields
 	for _, b := range bands {
-		field := data.NewField(b.Name, nil, pointers(b.Values))
-		field.Config = o.valueConfig(gpu.Series{}, b.Name)
-		field.Config.Custom = bandStyle(b.Name)
+		field := data.NewField(name(b.Name), nil, pointers(b.Values))
+		field.Config = o.valueConfig(gpu.Series{}, name(b.Name))
+		field.Config.Custom = bandStyle(b.Name, name)
 		fields = append(fields, field)
 	}
-	field := data.NewField("count", nil, pointers(count))
+	field := data.NewField(name("count"), nil, pointers(count))
 	field.Config = &data.FieldConfig{
-		DisplayNameFromDS: "count", Description: "How many lines the bands are over.", Unit: grafanaUnit(gpu.Count, false),
+		DisplayNameFromDS: name("count"), Description: "How many lines the bands are over.", Unit: grafanaUnit(gpu.Count, false),
 		Custom: map[string]any{"hideFrom": map[string]bool{"viz": true, "legend": true, "tooltip": false}},
 	}
 	return append(fields, field)
 }
 
 // bandStyle is how a time series panel draws a band; other panels ignore it.
-func bandStyle(name string) map[string]any {
-	switch name {
+func bandStyle(band string, name func(string) string) map[string]any {
+	switch band {
 	case "p95":
-		return map[string]any{"fillBelowTo": "p5", "fillOpacity": 15, "lineWidth": 0}
+		return map[string]any{"fillBelowTo": name("p5"), "fillOpacity": 15, "lineWidth": 0}
 	case "p75":
-		return map[string]any{"fillBelowTo": "p25", "fillOpacity": 30, "lineWidth": 0}
+		return map[string]any{"fillBelowTo": name("p25"), "fillOpacity": 30, "lineWidth": 0}
 	case "p5", "p25":
 		return map[string]any{"lineWidth": 0}
 	case "p50":

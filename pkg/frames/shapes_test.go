@@ -2,6 +2,7 @@ package frames_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,14 @@ func TestBands(t *testing.T) {
 		Notices: []gpu.Notice{{Severity: gpu.Info, Text: "bands"}},
 	}
 	golden(t, "bands", frames.Bands(times, bands, []float64{5000, 5000, 4999}, o))
+	for legend, want := range map[string]string{"__auto": "p95", "Training {{node}}": "Training p95", "{{node}}": "p95"} {
+		o.Naming.Legend = legend
+		field := frames.Bands(times, bands, nil, o).Fields[6]
+		if field.Name != want || field.Config.DisplayNameFromDS != want || field.Config.Custom["fillBelowTo"] != strings.Replace(want, "95", "5", 1) {
+			t.Errorf("legend %q: %q, filled to %v", legend, field.Name, field.Config.Custom["fillBelowTo"])
+		}
+	}
+	o.Naming.Legend = ""
 	for i := range bands {
 		bands[i].Values = bands[i].Values[:1]
 	}

@@ -7,15 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
 )
 
 const (
-	// rosterAge is how long a list of members is good: the variables of a dashboard ask one after the other.
+	// rosterAge is how long a list of members is good, partAge one that lacks a part: the variables of a dashboard ask one
+	// after the other.
 	rosterAge = 30 * time.Second
+	partAge   = 2 * time.Second
 	// maxRosters bounds how many lists are kept.
 	maxRosters = 32
 	// ownersSpan is how far back workloads are looked for when no time range is given.
@@ -25,63 +25,74 @@ const (
 // rosters remember who was there in a time range, for each user that Prometheus may show something else. The zero value
 // is empty.
 type rosters struct {
-	flight singleflight.Group
-	mu     sync.Mutex
-	kept   map[string]roster
+	mu   sync.Mutex
+	kept map[string]*roster
 }
 
 type roster struct {
-	members []history.Member
-	notices []gpu.Notice
-	at      time.Time
+	turn chan struct{} // holds one token while somebody loads
+
+	// Guarded by rosters.mu.
+	until, used time.Time
+	members     []history.Member
+	notices     []gpu.Notice
 }
 
-// get returns what is kept under a key, or loads it once for all that ask at the same time. A load goes on, within its
-// own time limit, when the one who began it gives up.
-func (r *rosters) get(ctx context.Context, key string, now time.Time, load func(context.Context) (roster, error)) (roster, error) {
-	r.mu.Lock()
-	known, ok := r.kept[key]
-	r.mu.Unlock()
-	if ok && now.Sub(known.at) < rosterAge {
-		return known, nil
-	}
-	loaded := r.flight.DoChan(key, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resourceTimeout)
-		defer cancel()
-		got, err := load(ctx)
-		if err != nil {
-			return roster{}, err
-		}
-		got.at = now
-		r.keep(key, got, now)
-		return got, nil
-	})
+// get returns what is kept under a key, or loads it. Of those that ask at the same time one loads and the others wait;
+// when that one gives up the next in line loads.
+func (r *rosters) get(ctx context.Context, key string, now time.Time, load func(context.Context) ([]history.Member, []gpu.Notice, error)) (
+	[]history.Member, []gpu.Notice, error,
+) {
+	known := r.entry(key, now)
 	select {
 	case <-ctx.Done():
-		return roster{}, ctx.Err()
-	case result := <-loaded:
-		got, _ := result.Val.(roster)
-		return got, result.Err
+		return nil, nil, ctx.Err()
+	case known.turn <- struct{}{}:
 	}
-}
-
-func (r *rosters) keep(key string, got roster, now time.Time) {
-	if len(got.notices) > 0 {
-		return // what is missing now may be there the next time
+	defer func() { <-known.turn }()
+	r.mu.Lock()
+	members, notices, fresh := known.members, known.notices, now.Before(known.until)
+	r.mu.Unlock()
+	if fresh {
+		return members, notices, nil
+	}
+	members, notices, err := load(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	age := rosterAge
+	if len(notices) > 0 {
+		age = partAge
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	known.members, known.notices, known.until = members, notices, now.Add(age)
+	return members, notices, nil
+}
+
+// entry is the place of a key. When there are too many the one that was not used for longest goes.
+func (r *rosters) entry(key string, now time.Time) *roster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.kept == nil {
-		r.kept = map[string]roster{}
+		r.kept = map[string]*roster{}
 	}
-	for old, known := range r.kept {
-		if now.Sub(known.at) >= rosterAge {
-			delete(r.kept, old)
+	known, ok := r.kept[key]
+	if !ok {
+		if len(r.kept) >= maxRosters {
+			oldest := ""
+			for other, candidate := range r.kept {
+				if oldest == "" || candidate.used.Before(r.kept[oldest].used) {
+					oldest = other
+				}
+			}
+			delete(r.kept, oldest)
 		}
+		known = &roster{turn: make(chan struct{}, 1)}
+		r.kept[key] = known
 	}
-	if len(r.kept) < maxRosters {
-		r.kept[key] = got
-	}
+	known.used = now
+	return known
 }
 
 // members are the devices of a variable's time range with their workloads. Without a range the devices there are now
@@ -102,18 +113,16 @@ func (d *Datasource) members(ctx context.Context, q variableQuery) ([]history.Me
 	// Whole minutes, so that the variables of a dashboard, and its next refresh, share what was asked.
 	from, to = from.Truncate(time.Minute), to.Add(time.Minute-1).Truncate(time.Minute)
 	key := fmt.Sprintf("%s %d %d %s", tenantOf(ctx), from.Unix(), to.Unix(), strings.Join(q.scope.Clusters, "\xff"))
-	got, err := d.rosters.get(ctx, key, now, func(ctx context.Context) (roster, error) {
-		members, notices, err := d.history.Members(ctx, q.scope, from, to)
-		return roster{members: members, notices: notices}, err
+	members, notices, err := d.rosters.get(ctx, key, now, func(ctx context.Context) ([]history.Member, []gpu.Notice, error) {
+		return d.history.Members(ctx, q.scope, from, to)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	members := got.members
 	if now.Sub(to) < recentPast {
 		members = withAgents(members, d.live.Devices())
 	}
-	return members, got.notices, nil
+	return members, notices, nil
 }
 
 func membersOf(devices []gpu.Device) []history.Member {
