@@ -94,12 +94,15 @@ type problems struct {
 }
 
 func (p *problems) add(path, format string, args ...any) {
-	if len(p.list) == maxProblems {
+	if p.full() {
 		p.more++
 		return
 	}
 	p.list = append(p.list, errors.New(path+": "+fmt.Sprintf(format, args...)))
 }
+
+// full reports whether what else is wrong will only be counted.
+func (p *problems) full() bool { return len(p.list) == maxProblems }
 
 func (p *problems) err() error {
 	if p.more > 0 {

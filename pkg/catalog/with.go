@@ -69,8 +69,10 @@ func (c *Catalog) learn(p *problems, path string, d Dialect, s userSeries) {
 	i, ok := c.byName[s.metric]
 	if !ok {
 		suggestion := ""
-		if name := c.Suggest(s.metric); name != "" {
-			suggestion = fmt.Sprintf(", did you mean %q?", name)
+		if !p.full() { // finding one takes a while
+			if name := c.Suggest(s.metric); name != "" {
+				suggestion = fmt.Sprintf(", did you mean %q?", name)
+			}
 		}
 		p.add(path+s.at, "%s is not a metric of the catalogue%s", shown(s.metric), suggestion)
 		return

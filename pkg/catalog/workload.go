@@ -40,3 +40,13 @@ func (c *Catalog) WorkloadLabels() []string {
 	l := c.workload
 	return unique(l.Cluster, l.Node, l.Namespace, l.Pod, l.Job, l.Model, l.Rank, l.Instance)
 }
+
+// WorkloadPlaces are the labels in which series say one thing of a workload, the most trusted first. The slices are shared
+// and must not be changed.
+type WorkloadPlaces struct{ Node, Namespace, Pod, Job, Model []string }
+
+// WorkloadPlaces tells which labels a scope's lists are about.
+func (c *Catalog) WorkloadPlaces() WorkloadPlaces {
+	l := c.workload
+	return WorkloadPlaces{Node: l.Node, Namespace: l.Namespace, Pod: l.Pod, Job: l.Job, Model: l.Model}
+}
