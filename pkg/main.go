@@ -6,6 +6,7 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend/datasource"
 	"github.com/grafana/grafana-plugin-sdk-go/backend/log"
+	metrics "github.com/prometheus/client_golang/prometheus"
 
 	"github.com/warpwatch/warpwatch/pkg/plugin"
 )
@@ -13,7 +14,11 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	if err := datasource.Manage("warpwatch-gpu-datasource", plugin.NewDatasource, datasource.ManageOpts{}); err != nil {
+	instances, err := plugin.Factory(metrics.DefaultRegisterer)
+	if err == nil {
+		err = datasource.Manage("warpwatch-gpu-datasource", instances, datasource.ManageOpts{})
+	}
+	if err != nil {
 		log.DefaultLogger.Error("Serving ended", "error", err)
 		return 1
 	}

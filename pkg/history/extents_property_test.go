@@ -22,9 +22,8 @@ func TestCachedAnswersAreTheUncached(t *testing.T) {
 		start := time.Unix(t0+rapid.Int64Range(0, 100_000).Draw(rt, "start"), 0)
 		fleet := drawArrivals(rt, start, 3*time.Hour)
 		now := start.Add(time.Hour)
-		served := &upstream{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			fleet.until(now.UnixMilli()).ServeHTTP(w, r)
-		})}
+		store := fleet.until(now.UnixMilli())
+		served := &upstream{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { store.ServeHTTP(w, r) })}
 		o := Options{ScrapeInterval: 15 * time.Second}
 		if rapid.Bool().Draw(rt, "small") {
 			o.CacheBytes = 20_000
@@ -46,6 +45,7 @@ func TestCachedAnswersAreTheUncached(t *testing.T) {
 		}
 		for range rapid.IntRange(3, 15).Draw(rt, "queries") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 7, 30, 30, 60, 300, 1500}).Draw(rt, "later")) * time.Second)
+			store = fleet.until(now.UnixMilli())
 			mood := rapid.SampledFrom(moods).Draw(rt, "mood")
 			served.set(mood)
 			to := now.Add(-time.Duration(rapid.SampledFrom([]int{0, 0, 0, 45, 1800}).Draw(rt, "ago")) * time.Second)

@@ -57,7 +57,7 @@ func pieces(spans []span, g axis) []span {
 func trust(age time.Duration) time.Duration { return min(max(age, leastTrust), mostTrust) }
 
 const (
-	leastTrust = 10 * time.Minute
+	leastTrust = 15 * time.Minute
 	mostTrust  = 6 * time.Hour
 	// emptyTrust is for nothing at all: a server that was just set up may yet be filled.
 	emptyTrust = time.Minute

@@ -46,7 +46,7 @@ type Options struct {
 	// DefaultCacheBytes, negative to keep none.
 	CacheBytes int64
 	// CacheFreshness is how late samples may reach the servers. What is newer is asked for again every time; what comes
-	// later than that is seen after as long as it was late, at least ten minutes. 0 for the longest of two steps, a minute
+	// later than that is seen after as long as it was late, at least a quarter of an hour. 0 for the longest of two steps, a minute
 	// and four scrape intervals.
 	CacheFreshness time.Duration
 	// CacheRemote is a cache that several processes share, behind the one in memory; nil for none. CacheNamespace tells the

@@ -58,16 +58,23 @@ type Datasource struct {
 	logger    log.Logger
 	now       func() time.Time
 	close     []func()
+
+	cacheMetrics *history.CacheMetrics
 }
 
 // NewDatasource makes a data source of its stored settings. Settings that cannot be used are not an error here: the
 // data source then says in every answer, and in its health, what to change.
 func NewDatasource(ctx context.Context, stored backend.DataSourceInstanceSettings) (instancemgmt.Instance, error) {
+	return newDatasource(ctx, stored, nil)
+}
+
+// newDatasource is NewDatasource for one that counts into metrics, nil for none.
+func newDatasource(ctx context.Context, stored backend.DataSourceInstanceSettings, metrics *history.CacheMetrics) (instancemgmt.Instance, error) {
 	known, err := catalog.Load()
 	if err != nil {
 		return nil, backend.PluginError(fmt.Errorf("load the metric catalogue: %w", err))
 	}
-	d := &Datasource{catalog: known, handovers: newHandovers(), logger: backend.Logger, now: time.Now}
+	d := &Datasource{catalog: known, handovers: newHandovers(), logger: backend.Logger, now: time.Now, cacheMetrics: metrics}
 	d.resources = d.newResources()
 	d.settings, d.broken = settings.Parse(stored.JSONData, stored.DecryptedSecureJSONData)
 	if d.broken == nil {
@@ -116,8 +123,12 @@ func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstance
 			endpoints = append(endpoints, endpoint(cluster.Name, e, client))
 		}
 	}
+	shared, stop := sharedCache(d.settings.Cache.Remote)
+	d.close = append(d.close, stop)
 	past, err := history.New(endpoints, d.catalog, history.Options{
 		ScrapeInterval: d.settings.ScrapeInterval, Tenant: tenantOf, FailedEndpoint: &d.settings.FailedEndpoint, CacheBytes: cacheBytes(d.settings.Cache),
+		CacheRemote: shared, CacheNamespace: cacheNamespace(stored),
+		CacheMetrics: d.cacheMetrics,
 	})
 	if err != nil {
 		return err
