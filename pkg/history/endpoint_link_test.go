@@ -68,8 +68,8 @@ func TestCompressedThoughNotAskedFor(t *testing.T) {
 				return
 			}
 			z := gzip.NewWriter(w)
-			defer z.Close()
 			_, _ = io.WriteString(z, oneSample)
+			_ = z.Close()
 		}))
 		e := openAt(t, Endpoint{ID: "north-a", URL: url, Compression: CompressOff}).endpoints[0]
 		a, err := e.query(t.Context(), instantPath, nil)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -27,7 +28,7 @@ func slowly(d time.Duration, most *atomic.Int32) *http.Client {
 		case <-r.Context().Done():
 			return nil, r.Context().Err()
 		}
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(oneSample)), Request: r}, nil
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(oneSample)), Request: r}, nil
 	})}
 }
 
@@ -67,7 +68,7 @@ func TestWhoeverGivesUpLeavesTheQueue(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := q.enter(ctx); err != errQueued {
+		if err := q.enter(ctx); !errors.Is(err, errQueued) {
 			t.Errorf("got %v", err)
 		}
 		q.leave()
@@ -95,7 +96,7 @@ func TestAgentsOfAHungServerAreNotWaitedFor(t *testing.T) {
 				}
 				late.Store(true)
 			}
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(agent(node))), Request: r}, nil
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(agent(node))), Request: r}, nil
 		})}
 		h := openAt(t, Endpoint{ID: "slow", Cluster: "south", URL: "http://slow.invalid", HTTP: client}, Endpoint{ID: "quick", Cluster: "north", URL: "http://quick.invalid", HTTP: client})
 		defer h.Close()

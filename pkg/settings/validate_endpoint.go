@@ -191,9 +191,9 @@ func (v *validator) dialects(raw json.RawMessage) {
 	case len(raw) > maxDialects:
 		v.add("dialects", "is %d KiB long: keep to %d KiB", len(raw)>>10, maxDialects>>10)
 	case !json.Valid(raw):
-		var any json.RawMessage
+		var tree json.RawMessage
 		at := int64(0)
-		if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(raw, &any)); ok {
+		if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(raw, &tree)); ok {
 			at = syntax.Offset
 		}
 		v.add("dialects", "is not valid JSON at byte %d: correct it there", at)

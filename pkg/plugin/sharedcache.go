@@ -1,0 +1,222 @@
+package plugin
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/grafana/gomemcache/memcache"
+	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/redis/rueidis"
+
+	"github.com/warpwatch/warpwatch/pkg/history"
+	"github.com/warpwatch/warpwatch/pkg/settings"
+)
+
+// Bounds of what is on its way to a shared cache. What is beyond is not stored.
+const (
+	sharedAtOnce = 8
+	sharedItem   = 1 << 20
+	// sharedRetry is how long a cache that could not be reached is left alone.
+	sharedRetry = 10 * time.Second
+)
+
+// sharedCache is the cache that several Grafana servers share, nil when there is none, and what ends it.
+func sharedCache(c settings.RemoteCache) (remote history.Remote, stop func()) {
+	connect := map[string]func() (store, error){
+		"memcached": func() (store, error) { return newMemcached(c) },
+		"redis":     func() (store, error) { return newRedis(c) },
+	}[c.Type]
+	if connect == nil {
+		return nil, func() {}
+	}
+	s := &sharedStore{connect: connect, timeout: c.Timeout, slots: make(chan struct{}, sharedAtOnce)}
+	return s, s.close
+}
+
+// cacheNamespace tells a data source with its settings and credentials apart from every other that uses a shared cache.
+func cacheNamespace(stored backend.DataSourceInstanceSettings) string {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%q%q%q", stored.UID, stored.URL, stored.JSONData)
+	for _, name := range slices.Sorted(maps.Keys(stored.DecryptedSecureJSONData)) {
+		fmt.Fprintf(hash, "%q%q", name, stored.DecryptedSecureJSONData[name])
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// store is a connection to a cache. What fails is not there.
+type store interface {
+	get(ctx context.Context, keys []string) map[string][]byte
+	set(ctx context.Context, key string, value []byte, ttl time.Duration)
+	close()
+}
+
+type redisStore struct{ client rueidis.Client }
+
+func newRedis(c settings.RemoteCache) (store, error) {
+	option := rueidis.ClientOption{
+		InitAddress: c.Addresses, Username: c.User, Password: c.Password.Reveal(), SelectDB: c.Database, Dialer: net.Dialer{Timeout: c.Timeout},
+		ConnWriteTimeout: c.Timeout, DisableCache: true, DisableRetry: true, AlwaysRESP2: true, ForceSingleClient: len(c.Addresses) == 1,
+		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "warpwatch",
+	}
+	if c.TLS {
+		option.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	client, err := rueidis.NewClient(option)
+	return redisStore{client}, err
+}
+
+func (r redisStore) get(ctx context.Context, keys []string) map[string][]byte {
+	messages, err := rueidis.MGet(r.client, ctx, keys)
+	if err != nil {
+		return nil
+	}
+	values := make(map[string][]byte, len(messages))
+	for key, message := range messages {
+		if value, err := message.AsBytes(); err == nil {
+			values[key] = value
+		}
+	}
+	return values
+}
+
+func (r redisStore) set(ctx context.Context, key string, value []byte, ttl time.Duration) {
+	_ = r.client.Do(ctx, r.client.B().Set().Key(key).Value(rueidis.BinaryString(value)).Px(ttl).Build()).Error()
+}
+
+func (r redisStore) close() { r.client.Close() }
+
+// memcachedStore does not use dskit's client, which never ends the goroutine that reads resolv.conf.
+type memcachedStore struct{ client *memcache.Client }
+
+func newMemcached(c settings.RemoteCache) (store, error) {
+	servers := &memcache.ServerList{}
+	if err := servers.SetServers(c.Addresses...); err != nil {
+		return nil, err
+	}
+	client := memcache.NewFromSelector(servers)
+	client.Timeout, client.ConnectTimeout, client.MaxIdleConns = c.Timeout, c.Timeout, sharedAtOnce
+	if c.TLS {
+		client.DialTimeout = func(network, address string, timeout time.Duration) (net.Conn, error) {
+			return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, network, address, &tls.Config{MinVersion: tls.VersionTLS12})
+		}
+	}
+	return memcachedStore{client}, nil
+}
+
+func (m memcachedStore) get(ctx context.Context, keys []string) map[string][]byte {
+	items, err := m.client.GetMulti(ctx, keys)
+	if err != nil {
+		return nil
+	}
+	values := make(map[string][]byte, len(items))
+	for key, item := range items {
+		values[key] = item.Value
+	}
+	return values
+}
+
+func (m memcachedStore) set(_ context.Context, key string, value []byte, ttl time.Duration) {
+	// Beyond 30 days memcached takes a number for a date.
+	seconds := min(max(int32(min(ttl, 30*24*time.Hour)/time.Second), 1), 30*24*60*60)
+	_ = m.client.Set(&memcache.Item{Key: key, Value: value, Expiration: seconds})
+}
+
+func (m memcachedStore) close() { m.client.Close() }
+
+// sharedStore is a shared cache. It connects when it is first used, and a cache that cannot be reached is an empty one:
+// then answers come from the servers.
+type sharedStore struct {
+	connect func() (store, error)
+	timeout time.Duration
+	slots   chan struct{} // of values on their way
+
+	connecting sync.Mutex // held while a connection is made
+
+	mu      sync.Mutex
+	store   store // nil until it is connected
+	retryAt time.Time
+	closed  bool
+	sending sync.WaitGroup
+}
+
+var _ history.Remote = (*sharedStore)(nil)
+
+// connected is the store, nil when there is none now. While one caller connects the others go on without.
+func (s *sharedStore) connected() store {
+	s.mu.Lock()
+	known, wait := s.store, s.closed || time.Now().Before(s.retryAt)
+	s.mu.Unlock()
+	if known != nil || wait || !s.connecting.TryLock() {
+		return known
+	}
+	defer s.connecting.Unlock()
+	fresh, err := s.connect()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
+		s.retryAt = time.Now().Add(sharedRetry)
+		return nil
+	case s.closed || s.store != nil:
+		fresh.close()
+		return s.store
+	}
+	s.store = fresh
+	return fresh
+}
+
+// GetMulti implements history.Remote.
+func (s *sharedStore) GetMulti(ctx context.Context, keys []string) map[string][]byte {
+	connected := s.connected()
+	if connected == nil || len(keys) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return connected.get(ctx, keys)
+}
+
+// SetAsync implements history.Remote.
+func (s *sharedStore) SetAsync(key string, value []byte, ttl time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || ttl < time.Millisecond || len(value) > sharedItem {
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return
+	}
+	s.sending.Go(func() {
+		defer func() { <-s.slots }()
+		connected := s.connected()
+		if connected == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+		defer cancel()
+		connected.set(ctx, key, value, ttl)
+	})
+}
+
+func (s *sharedStore) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.sending.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.store != nil {
+		s.store.close()
+		s.store = nil
+	}
+}
