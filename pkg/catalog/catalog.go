@@ -49,14 +49,14 @@ type Filter struct {
 	UUID    []string `yaml:"uuid"`
 	Model   []string `yaml:"model"`
 	MIGID   []string `yaml:"mig_id"`
-	whole   bool     // the mark is a whole name
+	Whole   bool     `yaml:"whole"` // the mark is a whole name
 }
 
 func (f Filter) isOf(text string) bool {
 	from := 0
 	for {
 		at := strings.Index(text[from:], f.Mark)
-		if at < 0 || !f.whole {
+		if at < 0 || !f.Whole {
 			return at >= 0
 		}
 		begin, end := from+at, from+at+len(f.Mark)

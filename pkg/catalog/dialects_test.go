@@ -237,6 +237,24 @@ func TestDCGMFieldsAreKnownUnderBothNames(t *testing.T) {
 	}
 }
 
+// The labels to select by are those of the dialect, for all series of devices in it.
+func TestFiltersFitTheirDialects(t *testing.T) {
+	c := mustLoad(t)
+	for _, m := range c.Metrics() {
+		if m.Subject != SubjectDevice {
+			continue
+		}
+		for _, s := range m.Sources {
+			if strings.Contains(s.Series, ".") || s.Series == "nv_energy_consumption" {
+				continue // only in braces
+			}
+			if f := c.FilterFor(s.Series + "{"); f.Dialect != s.Dialect {
+				t.Errorf("%s of %s is filtered like %s", s.Series, s.Dialect, f.Dialect)
+			}
+		}
+	}
+}
+
 // The traps that published dashboards fall into.
 func TestTraps(t *testing.T) {
 	c := mustLoad(t)

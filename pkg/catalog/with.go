@@ -166,7 +166,7 @@ func (c *Catalog) read(d userDialect) {
 	for _, mark := range names {
 		c.known = append(c.known, mark)
 		c.filters = slices.Insert(c.filters, 0, Filter{
-			Dialect: Dialect(d.name), Mark: mark, whole: whole, Node: or(d.labels["node"], others.Node), UUID: or(d.labels["uuid"], others.UUID),
+			Dialect: Dialect(d.name), Mark: mark, Whole: whole, Node: or(d.labels["node"], others.Node), UUID: or(d.labels["uuid"], others.UUID),
 			Model: or(d.labels["model"], others.Model), MIGID: or(d.labels["mig_id"], others.MIGID),
 		})
 	}
