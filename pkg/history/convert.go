@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -105,83 +106,16 @@ func (h *History) targetOf(labels labelSet, series string) target {
 	return t
 }
 
-// units are the conversions of series whose name does not tell their unit.
-type units struct {
-	target func(labels labelSet, series string) target
-	known  map[target]catalog.Conversion
-}
-
-// of is the conversion of a series.
-func (u units) of(w want, labels labelSet) catalog.Conversion {
-	if w.source.Conversion.Auto {
-		if known, ok := u.known[u.target(labels, strings.ToLower(w.source.Series))]; ok {
-			return known
-		}
-	}
-	return w.source.Conversion
-}
-
-// units decides between per cent and ratio for each target from the values of this answer, and where these fit both from
-// the largest value of the past hours.
-func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (units, error) {
-	evidence := map[target]*catalog.Evidence{}
-	var names []string
-	for name, w := range p.wants {
-		if w.source.Conversion.Auto {
-			names = append(names, name)
-		}
-	}
-	u := units{target: h.targetOf, known: map[target]catalog.Conversion{}}
-	open := map[target]catalog.Conversion{} // what is to be decided
-	if len(names) == 0 {
-		return u, nil
-	}
-	for _, s := range a.Series {
-		w, ok := p.find(s.Labels)
-		if !ok || !w.source.Conversion.Auto {
-			continue
-		}
-		t := h.targetOf(s.Labels, strings.ToLower(w.source.Series))
-		if evidence[t] == nil {
-			evidence[t] = &catalog.Evidence{}
-			open[t] = w.source.Conversion
-		}
-		evidence[t].Legacy = evidence[t].Legacy || h.catalog.IsLegacy(s.Labels)
-		for _, v := range s.Values {
-			h.catalog.Observe(evidence[t], v)
-		}
-	}
-	unsure := false
-	for t, e := range evidence {
-		conversion, sure := h.catalog.Decide(open[t], *e)
-		u.known[t] = conversion
-		// All zeros are zero in both units.
-		unsure = unsure || !sure && e.Max > 0
-	}
-	if !unsure {
-		return u, nil
-	}
-	past, err := h.pastMaximum(ctx, e, names)
-	if err != nil {
-		return u, err
-	}
-	for t, largest := range past {
-		if e, ok := evidence[t]; ok {
-			h.catalog.Observe(e, largest)
-			u.known[t], _ = h.catalog.Decide(open[t], *e)
-		}
-	}
-	return u, nil
-}
-
 // evidenceRange is how far back values are looked at to learn a unit, and evidenceTTL how long that is remembered.
 const (
 	evidenceRange = "6h"
 	evidenceTTL   = 10 * time.Minute
 )
 
-// pastMaximum is the largest value of the past hours for each target and series.
-func (h *History) pastMaximum(ctx context.Context, e *endpoint, names []string) (map[target]float64, error) {
+// pastMaximum is the largest value of the past hours for each target and series. Where a unit is per cent or a ratio what is
+// above 100 is garbage, and would pass for per cent.
+func (h *History) pastMaximum(ctx context.Context, e *endpoint, sources map[string]catalog.Source) (map[target]float64, error) {
+	names := slices.Sorted(maps.Keys(sources))
 	key := h.options.Tenant(ctx) + "\xff" + strings.Join(names, ",")
 	return e.maxima.get(ctx, key, evidenceTTL, func(ctx context.Context) (map[target]float64, error) {
 		words, err := h.words(ctx, e)
@@ -196,9 +130,12 @@ func (h *History) pastMaximum(ctx context.Context, e *endpoint, names []string) 
 		}
 		var parts []string
 		for _, name := range names {
-			// Garbage far above 100 would pass for per cent.
-			parts = append(parts, fmt.Sprintf(`label_replace(max by (%s) (max_over_time((%s <= 100)[%s:5m])),%s,%s,"","")`,
-				query.QuoteLabels(by), selectNames([]string{name}), evidenceRange, query.Quote(tag), query.Quote(name)))
+			values := selectNames([]string{name})
+			if isShare(sources[name].Conversion) {
+				values = "(" + values + " <= 100)"
+			}
+			parts = append(parts, fmt.Sprintf(`label_replace(max by (%s) (max_over_time(%s[%s:5m])),%s,%s,"","")`,
+				query.QuoteLabels(by), values, evidenceRange, query.Quote(tag), query.Quote(name)))
 		}
 		a, err := e.query(ctx, instantPath, url.Values{"query": {strings.Join(parts, " or ")}})
 		if err != nil {

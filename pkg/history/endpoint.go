@@ -60,6 +60,9 @@ type endpoint struct {
 	inventory  cache[*inventory]
 	agents     cache[[]Agent]
 	maxima     cache[map[target]float64]
+	metadata   cache[metadata]
+	declared   cache[[]declared]
+	resolution cache[*resolution]
 }
 
 func newEndpoint(spec Endpoint, o Options) (*endpoint, error) {
@@ -96,7 +99,9 @@ func newEndpoint(spec Endpoint, o Options) (*endpoint, error) {
 	}
 	e.link.choice = spec.Compression
 	e.link.look(u.Hostname())
-	for _, c := range []interface{ setUp(func() time.Time) }{&e.vocabulary, &e.inventory, &e.agents, &e.maxima} {
+	for _, c := range []interface{ setUp(func() time.Time) }{
+		&e.vocabulary, &e.inventory, &e.agents, &e.maxima, &e.metadata, &e.declared, &e.resolution,
+	} {
 		c.setUp(o.now)
 	}
 	e.vocabulary.empty = func(v vocabulary) bool { return v.series != nil && len(v.series) == 0 }

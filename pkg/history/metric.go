@@ -15,7 +15,13 @@ import (
 // Metric answers a query for a canonical metric: one series per GPU or MIG instance in the scope, in canonical units,
 // whichever exporters report it. A counter is answered as its per-second rate. Where several exporters, servers, pods or
 // instances report the same device the best dialect counts at each time, and of equals the largest value.
+//
+// A metric of workloads has one series for each server of models or process of a training job, or for each group of them,
+// named by its labels.
 func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) Result {
+	if m.Subject == catalog.SubjectWorkload {
+		return h.workloads(ctx, q, m, w)
+	}
 	result := Result{Step: w.Step}
 	if q.Instant {
 		result.Step = 0
@@ -167,6 +173,7 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 	if err != nil {
 		return c, err
 	}
+	c.notices = append(c.notices, units.notices()...)
 	for _, s := range a.Series {
 		h.consider(&c, e, q.Scope, p, units, s)
 	}

@@ -95,12 +95,16 @@ func (h *History) wantParts(p *plan, words vocabulary, m catalog.Metric, dialect
 
 // find is the want that a series of the answer fulfils.
 func (p plan) find(labels labelSet) (want, bool) {
-	name := labels.Get(tag)
-	if name == "" {
-		name = labels.Get("__name__")
-	}
-	w, ok := p.wants[name]
+	w, ok := p.wants[p.nameOf(labels)]
 	return w, ok
+}
+
+// nameOf is the name of the series that a series of the answer comes from.
+func (p plan) nameOf(labels labelSet) string {
+	if name := labels.Get(tag); name != "" {
+		return name
+	}
+	return labels.Get("__name__")
 }
 
 // expr asks for all wants in one expression. alternatives are sets of matchers of which a series must fulfil one; none

@@ -23,6 +23,8 @@ type vocabulary struct {
 	// renamed are names that pipelines changed, by the metric that they are sources of.
 	renamed map[string][]string
 	labels  []string // of these series; the catalogue's plain ones when the server does not say
+	// workload are those of them that name workloads.
+	workload []string
 }
 
 // has reports whether the series may exist on the server. Names and labels with dots are asked for only where they exist:
@@ -58,10 +60,18 @@ func (h *History) words(ctx context.Context, e *endpoint) (vocabulary, error) {
 		if err != nil && !unsupported(err) {
 			return v, err
 		}
+		// Names that need quotes are asked for only where they exist: older servers do not know the quotes.
+		exists := func(name string) bool {
+			return slices.Contains(labels, name) || err != nil && model.LegacyValidation.IsValidLabelName(name)
+		}
 		for _, name := range h.catalog.IdentityLabels() {
-			// Names that need quotes are asked for only where they exist: older servers do not know the quotes.
-			if slices.Contains(labels, name) || err != nil && model.LegacyValidation.IsValidLabelName(name) {
+			if exists(name) {
 				v.labels = append(v.labels, name)
+			}
+		}
+		for _, name := range h.catalog.WorkloadLabels() {
+			if exists(name) {
+				v.workload = append(v.workload, name)
 			}
 		}
 		return v, nil

@@ -135,6 +135,13 @@ func (p *parser) term() node {
 		p.expect("]")
 		p.expect(")")
 		return subquery{of, length, max(step, 1)}
+	case "histogram_quantile":
+		p.expect("(")
+		q := p.number()
+		p.expect(",")
+		of := p.expr()
+		p.expect(")")
+		return quantile{q, of}
 	case "label_replace":
 		return p.relabel()
 	case "vector":

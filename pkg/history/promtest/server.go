@@ -18,7 +18,7 @@ func Serve(t testing.TB, handler http.Handler) string {
 	return server.URL
 }
 
-// ServeHTTP answers /api/v1/query, query_range, label values of __name__, labels and the build info.
+// ServeHTTP answers /api/v1/query, query_range, label values of __name__, labels, metadata and the build info.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		refuse(w, err)
@@ -42,6 +42,10 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				add(name)
 			}
 		})
+	case "/api/v1/metadata":
+		data = s.meanings()
+	case "/api/v1/targets/metadata":
+		data = s.declared(r.Form.Get("metric"))
 	case "/api/v1/status/buildinfo":
 		data = map[string]string{"version": "3.9.1", "revision": "test", "goVersion": "go1.26"}
 	default:

@@ -43,6 +43,7 @@ type Store struct {
 	mu       sync.RWMutex
 	series   []series
 	requests []string
+	metadata []declaration
 }
 
 // Add adds a series; its labels include __name__. Points are in the order of time.

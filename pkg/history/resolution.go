@@ -1,0 +1,3 @@
+package history
+
+type resolution struct{}
