@@ -20,7 +20,7 @@ func TestCachedAnswersAreTheUncached(t *testing.T) {
 	known := mustCatalog(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		start := time.Unix(t0+rapid.Int64Range(0, 100_000).Draw(rt, "start"), 0)
-		fleet := drawArrivals(rt, start, 3*time.Hour)
+		fleet := drawArrivals(rt, start, 2*time.Hour)
 		now := start.Add(time.Hour)
 		store := fleet.until(now.UnixMilli())
 		served := &upstream{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { store.ServeHTTP(w, r) })}
@@ -43,7 +43,7 @@ func TestCachedAnswersAreTheUncached(t *testing.T) {
 		if rapid.Bool().Draw(rt, "moody") {
 			moods = []string{"", "", "", "", warns, hints, partly, downMood}
 		}
-		for range rapid.IntRange(3, 15).Draw(rt, "queries") {
+		for range rapid.IntRange(3, 12).Draw(rt, "queries") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 7, 30, 30, 60, 300, 1500}).Draw(rt, "later")) * time.Second)
 			store = fleet.until(now.UnixMilli())
 			mood := rapid.SampledFrom(moods).Draw(rt, "mood")

@@ -3,8 +3,6 @@ package history
 import (
 	"context"
 	"time"
-
-	dskit "github.com/grafana/dskit/cache"
 )
 
 // Remote is a cache outside the process, which the plugins of several Grafana servers share. What it holds is checked
@@ -14,16 +12,6 @@ type Remote interface {
 	GetMulti(ctx context.Context, keys []string) map[string][]byte
 	// SetAsync stores a value for a while, some time later or never. It does not wait, and bounds what it has not stored.
 	SetAsync(key string, value []byte, ttl time.Duration)
-}
-
-// RemoteOf makes a Remote of a client of dskit, which has a bounded queue for what it stores. Whoever made the client
-// stops it.
-func RemoteOf(c dskit.Cache) Remote { return dskitRemote{c} }
-
-type dskitRemote struct{ dskit.Cache }
-
-func (d dskitRemote) GetMulti(ctx context.Context, keys []string) map[string][]byte {
-	return d.Cache.GetMulti(ctx, keys)
 }
 
 const (

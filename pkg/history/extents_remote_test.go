@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	dskit "github.com/grafana/dskit/cache"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
@@ -42,7 +41,7 @@ func (s *shelf) SetAsync(key string, value []byte, _ time.Duration) {
 func TestServersShareARemoteCache(t *testing.T) {
 	u := &upstream{Handler: steady(3, noon, 24*time.Hour)}
 	now := noon
-	shared := RemoteOf(dskit.NewMockCache())
+	shared := &shelf{values: map[string][]byte{}}
 	w := windowOf(noon.Add(-12*time.Hour), noon, time.Minute)
 	o := Options{CacheRemote: shared, CacheNamespace: "1/abc"}
 	want := rangeOf(t, cachedAt(t, u, &now, o), "gauge", w)
