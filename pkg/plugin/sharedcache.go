@@ -105,7 +105,9 @@ func newMemcached(c settings.RemoteCache) (store, error) {
 	client.Timeout, client.ConnectTimeout, client.MaxIdleConns = c.Timeout, c.Timeout, sharedAtOnce
 	if c.TLS {
 		client.DialTimeout = func(network, address string, timeout time.Duration) (net.Conn, error) {
-			return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, network, address, &tls.Config{MinVersion: tls.VersionTLS12})
+			ctx, cancel := context.WithTimeout(context.Background(), timeout)
+			defer cancel()
+			return (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12}}).DialContext(ctx, network, address)
 		}
 	}
 	return memcachedStore{client}, nil

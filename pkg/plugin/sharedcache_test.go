@@ -197,7 +197,8 @@ func TestNamespacesOfASharedCache(t *testing.T) {
 	other.DecryptedSecureJSONData = map[string]string{"endpoint_a_token": "2"}
 	renamed := base
 	renamed.UID = "b"
-	if cacheNamespace(base) != cacheNamespace(base) || cacheNamespace(base) == cacheNamespace(other) || cacheNamespace(base) == cacheNamespace(renamed) {
+	same := base
+	if cacheNamespace(base) != cacheNamespace(same) || cacheNamespace(base) == cacheNamespace(other) || cacheNamespace(base) == cacheNamespace(renamed) {
 		t.Error("namespaces do not tell data sources and their credentials apart")
 	}
 }
