@@ -1,3 +1,216 @@
 package history
 
-type resolution struct{}
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+// maxSightings bounds how many series one server is asked for to find out what it has.
+const maxSightings = 500_000
+
+// resolution is what one server has of the catalogue's metrics now, exporter by exporter, and what the values are in.
+type resolution struct {
+	roster    roster
+	workloads map[deviceKey]catalog.Workload
+	sightings []sighting
+	means     metadata
+	notices   []gpu.Notice
+	asked     string
+}
+
+// gaps is always true: a replica that is cut off from a part of the cluster does not know that there is more.
+func (r *resolution) gaps() bool { return true }
+
+// sighting is one series that holds a metric of one device or workload.
+type sighting struct {
+	source catalog.Source
+	name   string // of the series, as the server has it
+	key    deviceKey
+	from   target
+	blank  bool // it says that there is no value
+	unit   decision
+}
+
+// resolution asks one server for it, at most once a minute for each tenant.
+func (h *History) resolve(ctx context.Context, e *endpoint) (*resolution, error) {
+	return e.resolution.get(ctx, h.options.Tenant(ctx), vocabularyTTL, func(ctx context.Context) (*resolution, error) {
+		words, err := h.words(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		r := &resolution{roster: roster{}, workloads: map[deviceKey]catalog.Workload{}}
+		if inv, err := h.inventory(ctx, e); err == nil {
+			r.roster.take(inv.roster)
+		} else if ctx.Err() != nil {
+			return nil, err
+		}
+		if r.means, err = h.metadata(ctx, e); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			r.notices = append(r.notices, gpu.Notice{Severity: gpu.Info, Text: "What the exporters say of their series is not known: " + err.Error() + "."})
+		}
+		asked := h.resolvable(words)
+		if r.asked = asked.expr(h, words); r.asked == "" {
+			return r, nil
+		}
+		a, err := e.query(ctx, instantPath, url.Values{"query": {r.asked}, "limit": {strconv.Itoa(maxSightings)}})
+		if err != nil {
+			return nil, err
+		}
+		r.notices = append(r.notices, remarks(e, a)...)
+		undecided := map[target]*undecided{}
+		for _, s := range a.Series {
+			h.sight(r, e, asked, undecided, s)
+		}
+		known, err := h.decide(ctx, e, undecided)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			r.notices = append(r.notices, gpu.Notice{Severity: gpu.Info, Text: "Some units were not looked into: " + err.Error() + "."})
+		}
+		for i := range r.sightings {
+			one := &r.sightings[i]
+			one.unit = decision{conversion: one.source.Conversion, certain: true}
+			if d, ok := known[target{one.from.instance, one.from.job, one.from.host, strings.ToLower(one.source.Series)}]; ok && one.source.Conversion.Auto {
+				one.unit = d
+			}
+		}
+		return r, nil
+	})
+}
+
+// asked are the series to look for, by their names on the server, with what each may be a source of.
+type asked struct {
+	devices, workloads, histograms map[string][]catalog.Source
+}
+
+// resolvable are all series of the server that the catalogue knows.
+func (h *History) resolvable(words vocabulary) asked {
+	all := asked{devices: map[string][]catalog.Source{}, workloads: map[string][]catalog.Source{}, histograms: map[string][]catalog.Source{}}
+	for _, m := range h.catalog.Metrics() {
+		for _, dialect := range h.catalog.Dialects() {
+			if m.Kind == catalog.Histogram {
+				for name, source := range h.natives(words, m, dialect) {
+					all.histograms[name] = append(all.histograms[name], source)
+				}
+			}
+			for _, name := range h.existing(words, m, dialect) {
+				source, _ := h.catalog.SourceOf(m.Name, name)
+				into := all.devices
+				switch {
+				case m.Kind == catalog.Histogram:
+					into, name = all.histograms, strings.TrimSuffix(name, bucketEnding)+"_count"
+				case m.Subject == catalog.SubjectWorkload:
+					into = all.workloads
+				}
+				into[name] = append(into[name], source)
+			}
+		}
+	}
+	return all
+}
+
+// expr asks for one sample of each, with the labels that say what it is of.
+func (a asked) expr(h *History, words vocabulary) string {
+	var parts []string
+	for _, list := range []struct {
+		what, function string
+		series         map[string][]catalog.Source
+		labels         []string
+	}{{"gpu", "max", a.devices, words.labels}, {"workload", "max", a.workloads, words.workload}, {"histogram", "group", a.histograms, words.workload}} {
+		if len(list.series) == 0 {
+			continue
+		}
+		by := []string{"__name__", "instance", "job"}
+		for _, label := range slices.Concat(list.labels, conditionLabels(list.series)) {
+			if !slices.Contains(by, label) {
+				by = append(by, label)
+			}
+		}
+		// "or" compares labels without the name, and one workload has metrics of both kinds.
+		parts = append(parts, "label_replace("+list.function+" by ("+query.QuoteLabels(by)+") ("+selectNames(sortedNames(list.series))+"),"+
+			query.Quote(tag)+","+query.Quote(list.what)+`,"","")`)
+	}
+	return strings.Join(parts, " or ")
+}
+
+// conditionLabels are the labels that tell which metric a series of a name is of.
+func conditionLabels(series map[string][]catalog.Source) []string {
+	var labels []string
+	for name, sources := range series {
+		for _, s := range sources {
+			for _, c := range s.Conditions() {
+				labels = append(labels, strings.ReplaceAll(c.Label, ".", "_"))
+				if !model.LegacyValidation.IsValidMetricName(name) {
+					labels = append(labels, c.Label)
+				}
+			}
+		}
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
+}
+
+// sight notes what one series is of.
+func (h *History) sight(r *resolution, e *endpoint, asked asked, open map[target]*undecided, s rawSeries) {
+	name := s.Labels.Get("__name__")
+	one := sighting{name: name, from: h.targetOf(s.Labels, "")}
+	sources := asked.devices[name]
+	if sources != nil {
+		id, ok := h.catalog.Resolve(s.Labels)
+		if !ok {
+			return
+		}
+		id.Device.Cluster = e.Cluster
+		one.key = keyOf(id.Device)
+		r.roster.add(id, h.catalog.Rank(sources[0].Dialect))
+	} else {
+		if sources = asked.workloads[name]; sources == nil {
+			sources = asked.histograms[name]
+		}
+		w, ok := h.catalog.ResolveWorkload(s.Labels)
+		if !ok {
+			return
+		}
+		w.Cluster = e.Cluster
+		if w.Node == "" && w.Pod == "" {
+			w.Node = h.catalog.Node(s.Labels)
+		}
+		k := keyOfWorkload(w)
+		one.key = deviceKey{k.cluster, strings.Join([]string{k.namespace, k.pod, k.job, k.model, k.rank, k.address}, "\xff"), ""}
+		r.workloads[one.key] = w
+	}
+	value := 0.0
+	if len(s.Values) > 0 {
+		value = s.Values[0]
+	}
+	one.blank = h.catalog.IsSentinel(value)
+	for _, source := range sources {
+		if !source.Accepts(s.Labels) {
+			continue
+		}
+		one.source = source
+		r.sightings = append(r.sightings, one)
+		if !source.Conversion.Auto {
+			continue
+		}
+		m, _ := h.catalog.Metric(source.Metric)
+		t := h.targetOf(s.Labels, strings.ToLower(source.Series))
+		if open[t] == nil {
+			open[t] = &undecided{name: name, source: source, rates: m.Kind != catalog.Gauge}
+		}
+		open[t].evidence.Legacy = open[t].evidence.Legacy || h.catalog.IsLegacy(s.Labels)
+		h.catalog.Observe(&open[t].evidence, value)
+	}
+}

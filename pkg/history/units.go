@@ -13,6 +13,7 @@ import (
 
 // decision is what the values of one series at one target are taken to be in.
 type decision struct {
+	series     string // as the server has it
 	conversion catalog.Conversion
 	why        string
 	certain    bool
@@ -39,8 +40,8 @@ func (u units) notices() []gpu.Notice {
 	where, why := map[string][]string{}, map[string]string{}
 	for t, d := range u.known {
 		if !d.certain {
-			where[t.series] = append(where[t.series], t.name())
-			why[t.series] = max(why[t.series], d.why)
+			where[d.series] = append(where[d.series], t.name())
+			why[d.series] = max(why[d.series], d.why)
 		}
 	}
 	var notices []gpu.Notice
@@ -168,7 +169,7 @@ func (h *History) decide(ctx context.Context, e *endpoint, found map[target]*und
 func (h *History) decision(o undecided, help string) decision {
 	if o.rates {
 		conversion, why, certain := h.catalog.DecideUnit(o.source, help, math.NaN())
-		return decision{conversion, why, certain}
+		return decision{o.name, conversion, why, certain}
 	}
 	conversion, certain := h.catalog.Decide(o.source.Conversion, o.evidence)
 	largest := o.largest()
@@ -176,17 +177,17 @@ func (h *History) decision(o undecided, help string) decision {
 	share := isShare(o.source.Conversion)
 	switch {
 	case certain && share && o.evidence.Fraction > 0 && o.evidence.Fraction <= catalog.MaxPlausibleRatio:
-		return decision{conversion, fmt.Sprintf("values like %.4g are fractions, so they are a ratio", o.evidence.Fraction), true}
+		return decision{o.name, conversion, fmt.Sprintf("values like %.4g are fractions, so they are a ratio", o.evidence.Fraction), true}
 	case certain:
-		return decision{conversion, why, true}
+		return decision{o.name, conversion, why, true}
 	case sure:
-		return decision{decided, why, true}
+		return decision{o.name, decided, why, true}
 	case share && o.evidence.Legacy:
-		return decision{conversion, "the labels are those of exporters that write per cent", true}
+		return decision{o.name, conversion, "the labels are those of exporters that write per cent", true}
 	case largest == 0:
-		return decision{conversion, "it is 0, which is the same in every unit", true}
+		return decision{o.name, conversion, "it is 0, which is the same in every unit", true}
 	}
-	return decision{conversion, why, false}
+	return decision{o.name, conversion, why, false}
 }
 
 // help is what a target declares a series to be, "" when that is not known.
