@@ -35,6 +35,41 @@ func deviceLabels() []string {
 type Naming struct {
 	Legend   string // template such as "{{node}} {{gpu}}"; "" or "__auto" for the default
 	Clusters bool   // devices of several clusters are shown, so names begin with the cluster
+
+	workloads []string // labels that the names of workloads are made of, in their order; nil for devices
+}
+
+// OfWorkloads names series by what their labels say of a workload. What all have in common is left out, unless nothing is
+// left then.
+func (n Naming) OfWorkloads(series []gpu.Series) Naming {
+	all := []string{labelCluster, "namespace", "pod", "job", labelModel, "rank", labelNode, "instance"}
+	for _, name := range all {
+		for _, s := range series {
+			if s.Labels[name] != series[0].Labels[name] {
+				n.workloads = append(n.workloads, name)
+				break
+			}
+		}
+	}
+	if len(n.workloads) == 0 {
+		n.workloads = all
+	}
+	return n
+}
+
+// workload is the name of a workload's series.
+func (n Naming) workload(labels map[string]string) string {
+	var parts []string
+	for _, name := range n.workloads {
+		switch value := labels[name]; {
+		case value == "":
+		case name == "rank":
+			parts = append(parts, "rank "+value)
+		default:
+			parts = append(parts, value)
+		}
+	}
+	return strings.Join(parts, " · ")
 }
 
 // NamingFor looks at the whole answer.
@@ -126,6 +161,9 @@ func (n Naming) plain(s gpu.Series) string {
 		return s.Device.Name()
 	}
 	labels := Labels(s)
+	if text := n.workload(labels); text != "" {
+		return text
+	}
 	if name, ok := s.Labels[metricName]; ok || !isGroup(labels) {
 		return name + selector(labels)
 	}

@@ -30,14 +30,17 @@ type fakePast struct {
 	histograms []gpu.Histogram // of PromQL
 	exemplars  []gpu.Exemplar
 
-	devices []gpu.Device
-	value   float64
-	err     error
-	notices []gpu.Notice
-	series  []gpu.Series // of a PromQL query
-	agents  []history.Agent
-	status  []history.EndpointStatus
+	devices  []gpu.Device
+	value    float64
+	err      error
+	notices  []gpu.Notice
+	series   []gpu.Series // of a PromQL query
+	agents   []history.Agent
+	status   []history.EndpointStatus
+	coverage history.Coverage
 }
+
+func (f *fakePast) Coverage(context.Context, query.Scope) history.Coverage { return f.coverage }
 
 func (f *fakePast) Metric(_ context.Context, q query.Query, _ catalog.Metric, w query.Window) history.Result {
 	result := history.Result{Notices: f.notices, Err: f.err, Step: w.Step, Executed: "metric"}

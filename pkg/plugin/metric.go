@@ -40,6 +40,9 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	if err != nil {
 		return nil, badInput(err)
 	}
+	if m.Subject == catalog.SubjectWorkload {
+		return d.workload(ctx, r, m)
+	}
 	aggregation, err := aggregationOf(r.query, m)
 	if err != nil {
 		return nil, badInput(err)

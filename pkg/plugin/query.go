@@ -80,6 +80,8 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 		return d.metric(ctx, r)
 	case query.TypePromQL:
 		return d.promQL(ctx, r)
+	case query.TypeCoverage:
+		return d.coverage(ctx, r)
 	}
-	return nil, badInput(fmt.Errorf("query type %q is not known: choose metric or promql", q.Type))
+	return nil, badInput(fmt.Errorf("query type %q is not known: choose metric, promql or coverage", q.Type))
 }

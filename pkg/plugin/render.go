@@ -19,6 +19,7 @@ type answer struct {
 	plan      timeline.Plan
 	keep      timeline.Keep // what of several samples stands for them where there is room for one
 	continues bool          // a stream can go on from the end of the range
+	workloads bool          // the lines are of workloads, named by their labels
 
 	continued []gpu.Series // lines that agents have a part in
 	rest      []gpu.Series // lines that only history has
@@ -37,6 +38,9 @@ func (d *Datasource) render(a answer) data.Frames {
 	}
 	all := slices.Concat(a.continued, a.rest)
 	a.options.Naming = frames.NamingFor(all, a.request.query.Legend)
+	if a.workloads {
+		a.options.Naming = a.options.Naming.OfWorkloads(all)
+	}
 	a.options.Step = a.historyStep
 	if !isInstant(a.request.query) {
 		a.options.Notices = append(a.options.Notices, frames.Silent(all, a.options.Naming)...)

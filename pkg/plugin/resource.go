@@ -10,6 +10,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
 	"github.com/grafana/grafana-plugin-sdk-go/backend/resource/httpadapter"
 
+	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/live"
 )
@@ -32,6 +33,7 @@ func (d *Datasource) newResources() backend.CallResourceHandler {
 		"metrics":   d.serveMetrics,
 		"variables": d.serveVariables,
 		"agents":    d.serveAgents,
+		"coverage":  d.serveCoverage,
 	} {
 		mux.HandleFunc("/"+path, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet {
@@ -49,7 +51,7 @@ func (d *Datasource) newResources() backend.CallResourceHandler {
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		d.respond(w, r, http.StatusNotFound, errorBody{"there is no such resource: metrics, variables and agents are served"})
+		d.respond(w, r, http.StatusNotFound, errorBody{"there is no such resource: metrics, variables, agents and coverage are served"})
 	})
 	return httpadapter.New(mux)
 }
@@ -81,15 +83,20 @@ type metricInfo struct {
 	Caveat       string   `json:"caveat"`
 	NvidiaSMI    string   `json:"nvidiaSmi"`
 	Aggregations []string `json:"aggregations"`
+	Subject      string   `json:"subject"` // what it is of: "device" or "workload"
 }
 
 // serveMetrics is the catalogue, for the query editor. It needs no settings.
 func (d *Datasource) serveMetrics(*http.Request) (any, error) {
 	infos := []metricInfo{}
 	for _, m := range d.catalog.Metrics() {
+		subject := "device"
+		if m.Subject != catalog.SubjectDevice {
+			subject = string(m.Subject)
+		}
 		infos = append(infos, metricInfo{
 			Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Family: m.Family, Help: m.Help, Caveat: m.Caveat,
-			NvidiaSMI: m.NvidiaSMI, Aggregations: m.Aggregations,
+			NvidiaSMI: m.NvidiaSMI, Aggregations: m.Aggregations, Subject: subject,
 		})
 	}
 	return infos, nil
