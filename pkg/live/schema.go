@@ -68,6 +68,15 @@ func (s *Schema) Period() time.Duration {
 	return time.Duration(s.Wire.GetPeriodMs()) * time.Millisecond
 }
 
+// Interval is how far apart a metric is measured, where that is longest: at least Period.
+func (s *Schema) Interval(metric string) time.Duration {
+	longest := s.Period()
+	for _, c := range s.columns[metric] {
+		longest = max(longest, time.Duration(s.Wire.Columns[c.index].GetIntervalMs())*time.Millisecond)
+	}
+	return longest
+}
+
 // Pick finds one metric in samples of the schema. Make it once for each schema, not for each sample.
 func (s *Schema) Pick(metric string) Pick {
 	columns := s.columns[metric]

@@ -12,10 +12,12 @@ import (
 
 // WindowResult is the minutes before now of one metric.
 type WindowResult struct {
-	Series  []gpu.Series  // raw samples, one series for each device that reports the metric
-	Period  time.Duration // the longest of the nodes' sampling periods; 0 when none is known
-	Nodes   []NodeStatus  // of every node that matched
-	Notices []gpu.Notice  // what is missing and why
+	Series []gpu.Series  // raw samples, one series for each device that reports the metric
+	Period time.Duration // the longest of the nodes' sampling periods; 0 when none is known
+	// Interval is how far apart the metric is measured where that is longest. Samples between repeat the last value.
+	Interval time.Duration
+	Nodes    []NodeStatus // of every node that matched
+	Notices  []gpu.Notice // what is missing and why
 }
 
 // Window reads a metric out of the rings, and connects to the nodes that match and are not connected. It waits for
@@ -46,6 +48,9 @@ func (h *Hub) Window(ctx context.Context, selected Select) WindowResult {
 			result.Nodes = append(result.Nodes, status)
 			result.Series = append(result.Series, n.ring.series(selected.Metric, selected.Since.UnixMilli())...)
 			result.Period = max(result.Period, status.Period)
+			if n.schema != nil {
+				result.Interval = max(result.Interval, n.schema.Interval(selected.Metric))
+			}
 		}
 		n.mu.Unlock()
 	}

@@ -24,14 +24,15 @@ const maxChannelBytes = 48 << 10
 // with each subscription, so that a plugin that was restarted, or another replica of Grafana, continues the same
 // stream. The path is its hash: nobody can bind other data to a channel that others watch.
 type channel struct {
-	Query      json.RawMessage `json:"query"`              // in its canonical form
-	StepMs     int64           `json:"stepMs"`             // of the rows' grid
-	PeriodMs   int64           `json:"periodMs"`           // of the agents' samples
-	IntervalMs int64           `json:"intervalMs"`         // widest regular distance between rows, history's included
-	RangeMs    int64           `json:"rangeMs"`            // how much a panel shows: panels of other ranges keep other buffers
-	Clusters   bool            `json:"clusters,omitempty"` // names begin with the cluster
-	Nodes      []channelNode   `json:"nodes,omitempty"`    // columns that are devices
-	Groups     []channelGroup  `json:"groups,omitempty"`   // columns that are aggregates
+	Query      json.RawMessage `json:"query"`                // in its canonical form
+	StepMs     int64           `json:"stepMs"`               // of the rows' grid
+	PeriodMs   int64           `json:"periodMs"`             // of the agents' samples
+	MeasuredMs int64           `json:"measuredMs,omitempty"` // how far apart a counter is measured, where that is more
+	IntervalMs int64           `json:"intervalMs"`           // widest regular distance between rows, history's included
+	RangeMs    int64           `json:"rangeMs"`              // how much a panel shows: panels of other ranges keep other buffers
+	Clusters   bool            `json:"clusters,omitempty"`   // names begin with the cluster
+	Nodes      []channelNode   `json:"nodes,omitempty"`      // columns that are devices
+	Groups     []channelGroup  `json:"groups,omitempty"`     // columns that are aggregates
 }
 
 type channelNode struct {
@@ -116,6 +117,7 @@ func (c channel) width() int {
 
 func (c channel) step() time.Duration     { return time.Duration(c.StepMs) * time.Millisecond }
 func (c channel) period() time.Duration   { return time.Duration(c.PeriodMs) * time.Millisecond }
+func (c channel) measured() time.Duration { return time.Duration(c.MeasuredMs) * time.Millisecond }
 func (c channel) interval() time.Duration { return time.Duration(c.IntervalMs) * time.Millisecond }
 
 // encode is the channel in the one form that is hashed, and the path of that hash.
@@ -157,7 +159,7 @@ func parseChannel(path string, raw json.RawMessage) (channel, query.Query, error
 	if own != path {
 		return channel{}, query.Query{}, errForeignChannel
 	}
-	if q.Type != query.TypeMetric || c.StepMs < 1 || c.PeriodMs < 0 || c.IntervalMs < 0 {
+	if q.Type != query.TypeMetric || c.StepMs < 1 || c.PeriodMs < 0 || c.MeasuredMs < 0 || c.IntervalMs < 0 {
 		return channel{}, query.Query{}, errNoChannel
 	}
 	return c, q, nil

@@ -161,7 +161,7 @@ func (d *Datasource) streaming(a answer) data.Frames {
 		}
 	}
 	c := newChannel(a.request.query.Canonical(), fields)
-	c.StepMs, c.PeriodMs = a.plan.Step.Milliseconds(), a.plan.Period.Milliseconds()
+	c.StepMs, c.PeriodMs, c.MeasuredMs = a.plan.Step.Milliseconds(), a.plan.Period.Milliseconds(), a.plan.Measured.Milliseconds()
 	c.IntervalMs = max(a.plan.Step, a.historyStep).Milliseconds()
 	c.RangeMs = a.request.window.To.Sub(a.request.window.From).Milliseconds()
 	c.Clusters = a.options.Naming.Clusters

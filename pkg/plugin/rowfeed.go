@@ -41,7 +41,7 @@ func (s *stream) start(ctx context.Context) {
 
 	since := time.UnixMilli(s.after)
 	if s.plan.Counter {
-		since = since.Add(-2 * timeline.RateWindow(s.plan.Step, s.plan.Period))
+		since = since.Add(-2 * s.plan.RateWindow())
 	}
 	got := window(ctx, s.live, s.selection, since)
 	ticks := ticksOf(slices.DeleteFunc(got.Series, func(l gpu.Series) bool { return !s.keeps(l.Device) }))

@@ -81,7 +81,7 @@ func (d *Datasource) stream(path string, raw []byte) (*stream, error) {
 		path: path, channel: c, live: d.live, now: d.now, shown: d.shown,
 		selection: selection{scope: q.Scope, metric: m},
 		plan: timeline.Plan{
-			Keep: keepLive(keepOf(m, q.AggregationOf(m))), Step: c.step(), Period: c.period(), Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
+			Keep: keepLive(keepOf(m, q.AggregationOf(m))), Step: c.step(), Period: c.period(), Measured: c.measured(), Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
 		},
 		options: frames.Options{
 			Metric: m.Name, Description: m.Help, Unit: m.ShownUnit(), Rate: m.Kind == catalog.Counter, Step: c.interval(),

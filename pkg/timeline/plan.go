@@ -9,9 +9,11 @@ import (
 // Plan is how one query's timeline is made. [Plan.Build] makes the part that is already there and [Rows] continues it,
 // by the same rules.
 type Plan struct {
-	Step    time.Duration // of the grid that history is on, and that live samples are put on
-	Period  time.Duration // how far apart live samples are; 0 when there are none
-	Counter bool          // the metric is a counter: live samples are turned into rates, history already is one
+	Step   time.Duration // of the grid that history is on, and that live samples are put on
+	Period time.Duration // how far apart live samples are; 0 when there are none
+	// Measured is how far apart the metric is measured where that is more than Period: samples between repeat the last value.
+	Measured time.Duration
+	Counter  bool // the metric is a counter: live samples are turned into rates, history already is one
 	// Keep is which of several live samples in a bin counts: KeepLast, KeepMax or KeepMin.
 	Keep Keep
 	Aggregation
@@ -20,10 +22,13 @@ type Plan struct {
 // Live puts raw live samples on the grid.
 func (p Plan) Live(live []gpu.Series) []gpu.Series {
 	if p.Counter {
-		live = Rate(live, RateWindow(p.Step, p.Period))
+		live = Rate(live, p.RateWindow())
 	}
 	return Align(live, p.Step, p.Period, p.Keep)
 }
+
+// RateWindow is the window over which the rate of live samples is taken.
+func (p Plan) RateWindow() time.Duration { return RateWindow(p.Step, max(p.Period, p.Measured)) }
 
 // Build joins history with raw live samples and aggregates. The join comes first, so that a group is the same set of
 // devices on both sides of it. History must be on the grid.

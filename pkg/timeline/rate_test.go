@@ -110,3 +110,28 @@ func TestRateWindow(t *testing.T) {
 	require.Equal(t, 15*time.Second, RateWindow(15*time.Second, time.Second))
 	require.Equal(t, 4*time.Second, RateWindow(time.Second, time.Second))
 }
+
+// A counter of seconds that is measured every five, in ticks every second that repeat it, never runs faster than time.
+func TestRateOfACounterThatTicksRepeat(t *testing.T) {
+	s := gpu.Series{}
+	for i := range int64(120) {
+		s.Times = append(s.Times, i*1000)
+		s.Values = append(s.Values, float64(i/5*5))
+	}
+	plan := Plan{Step: time.Second, Period: time.Second, Counter: true}
+	over := func() (n int) {
+		for _, v := range plan.Live([]gpu.Series{s})[0].Values {
+			if v > 1 {
+				n++
+			}
+		}
+		return n
+	}
+	if over() == 0 {
+		t.Error("the test shows nothing")
+	}
+	plan.Measured = 5 * time.Second
+	if n := over(); n > 0 {
+		t.Errorf("%d rates are above 1", n)
+	}
+}

@@ -56,7 +56,7 @@ func (r *Rows) newMember(d gpu.Device) member {
 	}
 	m := member{field: at, parent: -1, weight: r.plan.weight(d)}
 	if r.plan.Counter {
-		m.counter = &counter{window: RateWindow(r.plan.Step, r.plan.Period).Milliseconds()}
+		m.counter = &counter{window: r.plan.RateWindow().Milliseconds()}
 	}
 	return m
 }

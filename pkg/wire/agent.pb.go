@@ -592,8 +592,10 @@ type Column struct {
 	Multiplier uint64 `protobuf:"varint,3,opt,name=multiplier,proto3" json:"multiplier,omitempty"`
 	Divisor    uint64 `protobuf:"varint,4,opt,name=divisor,proto3" json:"divisor,omitempty"`
 	// What tells this column from others of the same metric and device: "link" = "3". Empty for most.
-	Label         string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
-	LabelValue    string `protobuf:"bytes,6,opt,name=label_value,json=labelValue,proto3" json:"label_value,omitempty"`
+	Label      string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
+	LabelValue string `protobuf:"bytes,6,opt,name=label_value,json=labelValue,proto3" json:"label_value,omitempty"`
+	// How far apart it is measured, where that is more than Schema.period_ms; ticks between repeat the last value.
+	IntervalMs    uint32 `protobuf:"varint,7,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -668,6 +670,13 @@ func (x *Column) GetLabelValue() string {
 		return x.LabelValue
 	}
 	return ""
+}
+
+func (x *Column) GetIntervalMs() uint32 {
+	if x != nil {
+		return x.IntervalMs
+	}
+	return 0
 }
 
 // Batch holds ticks in the order of their sequence numbers.
@@ -1494,7 +1503,7 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\vmig_enabled\x18\t \x01(\bR\n" +
 	"migEnabledB\x0f\n" +
 	"\r_gpu_instanceB\x13\n" +
-	"\x11_compute_instance\"\xa9\x01\n" +
+	"\x11_compute_instance\"\xca\x01\n" +
 	"\x06Column\x12\x16\n" +
 	"\x06device\x18\x01 \x01(\rR\x06device\x12\x16\n" +
 	"\x06metric\x18\x02 \x01(\tR\x06metric\x12\x1e\n" +
@@ -1504,7 +1513,9 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\adivisor\x18\x04 \x01(\x04R\adivisor\x12\x14\n" +
 	"\x05label\x18\x05 \x01(\tR\x05label\x12\x1f\n" +
 	"\vlabel_value\x18\x06 \x01(\tR\n" +
-	"labelValue\"7\n" +
+	"labelValue\x12\x1f\n" +
+	"\vinterval_ms\x18\a \x01(\rR\n" +
+	"intervalMs\"7\n" +
 	"\x05Batch\x12.\n" +
 	"\x05ticks\x18\x01 \x03(\v2\x18.warpwatch.agent.v1.TickR\x05ticks\"\xf5\x01\n" +
 	"\x04Tick\x12\x10\n" +

@@ -41,6 +41,7 @@ func (c *Collector) flatten(e *entry) {
 // layout makes a new schema for the devices and groups there are, and room for their values.
 func (c *Collector) layout() {
 	c.schema = snapshot.NewSchema(c.node, c.driver, c.devices(), c.schedule.Groups, c.o.Rows)
+	c.schema.SetIntervals(c.schedule.Every)
 	c.columns, c.readings = columnsOf(c.schema), make([]gpu.Reading, len(c.schema.Columns))
 	values := make([]device.Values, 0, len(c.schema.Devices))
 	for i, e := range c.entries {

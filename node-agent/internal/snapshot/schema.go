@@ -91,6 +91,15 @@ func (s *Schema) Flatten(values []device.Values) []gpu.Reading {
 	return readings
 }
 
+// SetIntervals tells the stream which groups are measured less often than once a period. It belongs to making the schema.
+func (s *Schema) SetIntervals(every [device.NumGroups]time.Duration) {
+	for i, c := range s.Columns {
+		if d := every[c.Metric.Group()]; d > s.Node.Period {
+			s.Wire.Columns[i].IntervalMs = uint32(d.Milliseconds())
+		}
+	}
+}
+
 // FlattenColumns does the same for the columns from one number up to another, which it leaves out. into has all columns.
 func (s *Schema) FlattenColumns(values []device.Values, from, to int, into []gpu.Reading) {
 	for i := from; i < to; i++ {

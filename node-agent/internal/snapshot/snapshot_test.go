@@ -125,6 +125,17 @@ func TestSchema(t *testing.T) {
 	}
 	assert.Equal(t, int(device.NumMetrics)+perInstance, len(s.Columns))
 
+	var every [device.NumGroups]time.Duration
+	every[device.GroupThrottling], every[device.GroupPower] = 5*time.Second, time.Second
+	s.SetIntervals(every)
+	for i, c := range s.Columns {
+		want := uint32(0)
+		if c.Metric.Group() == device.GroupThrottling {
+			want = 5000
+		}
+		assert.Equal(t, want, s.Wire.Columns[i].GetIntervalMs(), "%s", c.Metric)
+	}
+
 	_, err = wire.NewDecoder(s.Wire)
 	require.NoError(t, err)
 	devices := wire.ToDevices(s.Wire)
