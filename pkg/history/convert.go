@@ -93,11 +93,15 @@ func (t tallies) notices(metric string, shown func(deviceKey) bool) []gpu.Notice
 }
 
 // target is one exporter, as a server scrapes it. All its series of one name have one unit. The host tells exporters
-// apart whose metrics reach the server through one collector.
-type target struct{ instance, job, host, series string }
+// apart whose metrics reach the server through one collector, and legacy an exporter from itself after an upgrade.
+type target struct {
+	instance, job, host, series string
+	legacy                      bool
+}
 
 func (h *History) targetOf(labels labelSet, series string) target {
 	t := target{instance: labels.Get("instance"), job: labels.Get("job"), series: series}
+	t.legacy = series != "" && h.catalog.IsLegacy(labels)
 	for _, name := range h.catalog.NodeLabels() {
 		if t.host = labels.Get(name); t.host != "" {
 			break
@@ -125,6 +129,11 @@ func (h *History) pastMaximum(ctx context.Context, e *endpoint, sources map[stri
 		by := []string{"instance", "job"}
 		for _, label := range h.catalog.NodeLabels() {
 			if label != "instance" && slices.Contains(words.labels, label) {
+				by = append(by, label)
+			}
+		}
+		for _, label := range words.labels {
+			if h.catalog.IsLegacy(catalog.LabelMap{label: "1"}) {
 				by = append(by, label)
 			}
 		}

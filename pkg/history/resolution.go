@@ -36,7 +36,8 @@ type sighting struct {
 	name   string // of the series, as the server has it
 	key    deviceKey
 	from   target
-	blank  bool // it says that there is no value
+	open   target // by which its unit is decided, where the name does not tell it
+	blank  bool   // it says that there is no value
 	unit   decision
 }
 
@@ -82,7 +83,7 @@ func (h *History) resolve(ctx context.Context, e *endpoint) (*resolution, error)
 		for i := range r.sightings {
 			one := &r.sightings[i]
 			one.unit = decision{conversion: one.source.Conversion, certain: true}
-			if d, ok := known[target{one.from.instance, one.from.job, one.from.host, strings.ToLower(one.source.Series)}]; ok && one.source.Conversion.Auto {
+			if d, ok := known[one.open]; ok && one.source.Conversion.Auto {
 				one.unit = d
 			}
 		}
@@ -200,13 +201,13 @@ func (h *History) sight(r *resolution, e *endpoint, asked asked, open map[target
 		if !source.Accepts(s.Labels) {
 			continue
 		}
-		one.source = source
+		one.source, one.open = source, h.targetOf(s.Labels, strings.ToLower(source.Series))
 		r.sightings = append(r.sightings, one)
 		if !source.Conversion.Auto {
 			continue
 		}
 		m, _ := h.catalog.Metric(source.Metric)
-		t := h.targetOf(s.Labels, strings.ToLower(source.Series))
+		t := one.open
 		if open[t] == nil {
 			open[t] = &undecided{name: name, source: source, rates: m.Kind != catalog.Gauge}
 		}
