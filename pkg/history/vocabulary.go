@@ -38,8 +38,8 @@ func (v vocabulary) has(series string) bool {
 func (h *History) words(ctx context.Context, e *endpoint) (vocabulary, error) {
 	return e.vocabulary.get(ctx, h.options.Tenant(ctx), vocabularyTTL, func(ctx context.Context) (vocabulary, error) {
 		v := vocabulary{}
-		// What the catalogue may know; the exact choice is made here.
-		ours := "{" + query.RegexMatcher("__name__", h.catalog.NamePattern()) + "}"
+		// What the catalogue may know, and recording rules; the exact choice is made here.
+		ours := "{" + query.RegexMatcher("__name__", h.catalog.NamePattern()+"|"+rollupPattern) + "}"
 		names, err := e.names(ctx, "/api/v1/label/__name__/values", ours)
 		switch {
 		case err == nil && len(names) >= mostNames:

@@ -36,6 +36,7 @@ type fakePast struct {
 	notices  []gpu.Notice
 	series   []gpu.Series // of a PromQL query
 	agents   []history.Agent
+	rules    *history.Result // of recording rules; nil when there are none
 	status   []history.EndpointStatus
 	coverage history.Coverage
 }
@@ -59,6 +60,13 @@ func (f *fakePast) Metric(_ context.Context, q query.Query, _ catalog.Metric, w 
 		result.Series = append(result.Series, s)
 	}
 	return result
+}
+
+func (f *fakePast) Rollup(context.Context, query.Query, catalog.Metric, query.Window) (history.Result, bool) {
+	if f.rules == nil {
+		return history.Result{}, false
+	}
+	return *f.rules, len(f.rules.Series) > 0
 }
 
 func (f *fakePast) PromQL(_ context.Context, q query.Query, w query.Window) history.Result {

@@ -27,6 +27,7 @@ var _ instancemgmt.InstanceDisposer = (*Datasource)(nil)
 // past is what Prometheus knows. All methods answer with what they have, however many servers fail, and end with ctx.
 type past interface {
 	Metric(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) history.Result
+	Rollup(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) (history.Result, bool)
 	PromQL(ctx context.Context, q query.Query, w query.Window) history.Result
 	Coverage(ctx context.Context, scope query.Scope) history.Coverage
 	Devices(ctx context.Context) ([]gpu.Device, []gpu.Notice)

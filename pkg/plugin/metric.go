@@ -54,6 +54,11 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 			reach.notices = []gpu.Notice{{Severity: gpu.Warning, Text: "Agents do not measure " + m.Name + ": set the source to auto or history."}}
 		}
 	}
+	rolled, ok, why := d.rolledUp(ctx, r, m, aggregation)
+	if ok {
+		rolled.options.Notices = append(reach.notices, rolled.options.Notices...)
+		return d.render(rolled), nil
+	}
 	got, err := d.fetch(ctx, r, m, reach.live)
 	if err != nil {
 		return nil, err
@@ -71,6 +76,9 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	plan := timeline.Plan{
 		Keep: keepLive(keep), Step: step, Period: got.live.Period, Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
 	}
+	if plan.Counter && got.live.Interval > got.live.Period {
+		plan.Measured = min(got.live.Interval, counterSpan/4)
+	}
 	sewn := sew(got.history.Series, onward(plan.Live(got.live.Series), got.since), aggregation.By, plan.Step)
 	notices = append(notices, sewn.notices()...)
 	if n, ok := absentNotice(m, got.history.Absent, sewn); ok && r.now.Sub(r.window.To) < absentAge {
@@ -86,7 +94,7 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 		rest:      timeline.Aggregate(sewn.rest, aggregation, 0),
 		options: frames.Options{
 			Metric: m.Name, Description: m.Help, Unit: m.ShownUnit(), Rate: m.Kind == catalog.Counter,
-			Executed: got.executed(m), Notices: notices,
+			Executed: why + got.executed(m), Notices: notices,
 		},
 		historyStep: got.history.Step,
 	}
