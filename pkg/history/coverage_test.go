@@ -146,3 +146,34 @@ func TestCoverageOfWorkloads(t *testing.T) {
 		`p0 serve_ttft_seconds vllm ok 1/1 of 1 vllm:time_to_first_token_seconds [seconds]: known by its name`,
 	)
 }
+
+// Shards hold different exporters of one cluster: what one lacks the other may have. One that fails is a notice, and what
+// was found out is remembered for a minute.
+func TestCoverageOfSeveralServers(t *testing.T) {
+	a, b := &promtest.Store{}, &promtest.Store{}
+	utilRatio(a, "node-01", 87, nil)
+	utilRatio(b, "node-02", 0.5, nil)
+	h := open(t, a, b)
+	first := h.Coverage(context.Background(), scopeOf(t, ""))
+	wantRows(t, first, []string{"gpu_utilization_ratio"},
+		`p0 gpu_utilization_ratio dcgm ok 1/2 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [percent]: known by its name; written so from version 4.9 on; the largest value, 87, can only be in per cent`,
+		`p1 gpu_utilization_ratio dcgm ok 1/2 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: known by its name; written so from version 4.9 on; values like 0.5 are fractions, so they are a ratio`,
+	)
+	before := len(a.Requests())
+	again := h.Coverage(context.Background(), scopeOf(t, `"nodes":["node-02"]`))
+	if n := len(a.Requests()); n != before {
+		t.Errorf("asked again: %v", a.Requests()[before:])
+	}
+	if len(again.Rows) == 0 || again.Rows[0].Total != 1 {
+		t.Errorf("got %v", covers(again, "gpu_utilization_ratio"))
+	}
+	broken := openAt(t, Endpoint{ID: "p0", Cluster: "north", URL: promtest.Serve(t, b)}, Endpoint{ID: "gone", Cluster: "north", URL: "http://127.0.0.1:1"})
+	c := broken.Coverage(context.Background(), scopeOf(t, ""))
+	if c.Err != nil || len(c.Rows) == 0 {
+		t.Errorf("got %v", c.Err)
+	}
+	wantNotice(t, c.Notices, "Part of the history is missing: gone:")
+	if c := openAt(t, Endpoint{ID: "gone", Cluster: "north", URL: "http://127.0.0.1:1"}).Coverage(context.Background(), scopeOf(t, "")); c.Err == nil {
+		t.Error("no error without any answer")
+	}
+}
