@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/history/promtest"
 )
 
@@ -228,5 +231,44 @@ func TestNativeHistogramsAreAsked(t *testing.T) {
 		if got := strings.Join(p.exprs, " or "); got != want {
 			t.Errorf("%s: got %s\nwant %s", aggregation, got, want)
 		}
+	}
+}
+
+// Every expression that may be sent is one that Prometheus reads.
+func TestWorkloadExpressionsAreValid(t *testing.T) {
+	h := openAt(t)
+	c := mustCatalog(t)
+	words := vocabulary{series: map[string]bool{}, labels: c.IdentityLabels(), workload: c.WorkloadLabels()}
+	for _, m := range c.Metrics() {
+		for _, s := range m.Sources {
+			words.series[s.Series], words.series[strings.TrimSuffix(s.Series, bucketEnding)] = true, true
+		}
+	}
+	scope := scopeOf(t, `"pods":["a","/b.*/"],"models":["m"],"nodes":["n1"],"namespaces":["x\"y"]`)
+	count := 0
+	check := func(expr string) {
+		t.Helper()
+		count++
+		if _, err := parser.NewParser(parser.Options{}).ParseExpr(expr); err != nil {
+			t.Errorf("%v\n%s", err, expr)
+		}
+	}
+	for _, m := range c.Metrics() {
+		if m.Subject != catalog.SubjectWorkload {
+			continue
+		}
+		for _, aggregation := range m.Aggregations {
+			for _, together := range []bool{false, true} {
+				p := h.workloadPlan(words, m, aggregation, together, h.workloadMatchers(scope, words), window(600, time.Minute))
+				if len(p.exprs) == 0 {
+					continue // nobody writes it yet
+				}
+				check(strings.Join(p.exprs, " or "))
+			}
+		}
+	}
+	check(h.resolvable(words).expr(h, words))
+	if count < 100 {
+		t.Errorf("only %d expressions", count)
 	}
 }
