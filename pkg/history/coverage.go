@@ -76,7 +76,7 @@ func (h *History) Coverage(ctx context.Context, scope query.Scope) Coverage {
 		if at[name] == nil {
 			at[name] = &census{
 				h: h, scope: scope, cluster: name, roster: roster{}, workloads: map[deviceKey]catalog.Workload{},
-				seen: map[string]map[deviceKey][]seen{}, dialects: map[deviceKey][]catalog.Dialect{},
+				seen: map[string]map[deviceKey][]seen{}, dialects: map[deviceKey][]catalog.Dialect{}, families: map[familyKey]bool{},
 			}
 			clusters = append(clusters, at[name])
 		}
@@ -116,6 +116,19 @@ type census struct {
 	workloads map[deviceKey]catalog.Workload
 	seen      map[string]map[deviceKey][]seen // by metric
 	dialects  map[deviceKey][]catalog.Dialect // that tell anything of a device
+	families  map[familyKey]bool
+}
+
+// familyKey is a workload and what the names of some of its metrics begin with.
+type familyKey struct {
+	workload  deviceKey
+	beginning string
+}
+
+// beginningOf is "serve" or "train".
+func beginningOf(m catalog.Metric) string {
+	beginning, _, _ := strings.Cut(m.Name, "_")
+	return beginning
 }
 
 func (c *census) take(e *endpoint, r *resolution) {
@@ -128,6 +141,9 @@ func (c *census) take(e *endpoint, r *resolution) {
 		key := one.key
 		if m.Subject == catalog.SubjectDevice && !m.PerInstance {
 			key = key.parent()
+		}
+		if m.Subject == catalog.SubjectWorkload {
+			c.families[familyKey{key, beginningOf(m)}] = true
 		}
 		if c.seen[m.Name] == nil {
 			c.seen[m.Name] = map[deviceKey][]seen{}
@@ -146,9 +162,8 @@ func (c *census) population(m catalog.Metric) []deviceKey {
 	var keys []deviceKey
 	defer func() { slices.SortFunc(keys, compareKeys) }()
 	if m.Subject == catalog.SubjectWorkload {
-		family, _, _ := strings.Cut(m.Name, "_")
 		for key, w := range c.workloads {
-			if c.scope.MatchesWorkload(w) && c.speaks(key, family+"_") {
+			if c.scope.MatchesWorkload(w) && c.families[familyKey{key, beginningOf(m)}] {
 				keys = append(keys, key)
 			}
 		}
@@ -165,16 +180,6 @@ func (c *census) population(m catalog.Metric) []deviceKey {
 
 func compareKeys(a, b deviceKey) int {
 	return cmp.Or(strings.Compare(a.uuid, b.uuid), strings.Compare(a.instance, b.instance))
-}
-
-// speaks reports whether a workload has any metric whose name begins so.
-func (c *census) speaks(key deviceKey, beginning string) bool {
-	for name, of := range c.seen {
-		if strings.HasPrefix(name, beginning) && len(of[key]) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // choice is where the metric of one device is taken from.

@@ -32,13 +32,25 @@ func (r *resolution) gaps() bool { return true }
 
 // sighting is one series that holds a metric of one device or workload.
 type sighting struct {
+	*specimen
+	key   deviceKey
+	blank bool // it says that there is no value
+}
+
+// specimen is what the series of one name at one target have in common.
+type specimen struct {
 	source catalog.Source
 	name   string // of the series, as the server has it
-	key    deviceKey
 	from   target
-	open   target // by which its unit is decided, where the name does not tell it
-	blank  bool   // it says that there is no value
+	open   target // by which the unit is decided, where the name does not tell it
 	unit   decision
+}
+
+// specimenKey names a specimen.
+type specimenKey struct {
+	metric string
+	open   target
+	name   string
 }
 
 // resolution asks one server for it, at most once a minute for each tenant.
@@ -69,19 +81,18 @@ func (h *History) resolve(ctx context.Context, e *endpoint) (*resolution, error)
 			return nil, err
 		}
 		r.notices = append(r.notices, remarks(e, a)...)
-		undecided := map[target]*undecided{}
+		f := finder{h: h, endpoint: e, asked: asked, found: r, specimens: map[specimenKey]*specimen{}, open: map[target]*undecided{}}
 		for _, s := range a.Series {
-			h.sight(r, e, asked, undecided, s)
+			f.sight(s)
 		}
-		known, err := h.decide(ctx, e, undecided)
+		known, err := h.decide(ctx, e, f.open)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err
 			}
 			r.notices = append(r.notices, gpu.Notice{Severity: gpu.Info, Text: "Some units were not looked into: " + err.Error() + "."})
 		}
-		for i := range r.sightings {
-			one := &r.sightings[i]
+		for _, one := range f.specimens {
 			one.unit = decision{conversion: one.source.Conversion, certain: true}
 			if d, ok := known[one.open]; ok && one.source.Conversion.Auto {
 				one.unit = d
@@ -163,17 +174,28 @@ func conditionLabels(series map[string][]catalog.Source) []string {
 	return slices.Compact(labels)
 }
 
+// finder makes a resolution of an answer.
+type finder struct {
+	h         *History
+	endpoint  *endpoint
+	asked     asked
+	found     *resolution
+	specimens map[specimenKey]*specimen
+	open      map[target]*undecided
+}
+
 // sight notes what one series is of.
-func (h *History) sight(r *resolution, e *endpoint, asked asked, open map[target]*undecided, s rawSeries) {
+func (f finder) sight(s rawSeries) {
+	h, r, asked, open := f.h, f.found, f.asked, f.open
 	name := s.Labels.Get("__name__")
-	one := sighting{name: name, from: h.targetOf(s.Labels, "")}
+	var one sighting
 	sources := asked.devices[name]
 	if sources != nil {
 		id, ok := h.catalog.Resolve(s.Labels)
 		if !ok {
 			return
 		}
-		id.Device.Cluster = e.Cluster
+		id.Device.Cluster = f.endpoint.Cluster
 		one.key = keyOf(id.Device)
 		r.roster.add(id, h.catalog.Rank(sources[0].Dialect))
 	} else {
@@ -184,7 +206,7 @@ func (h *History) sight(r *resolution, e *endpoint, asked asked, open map[target
 		if !ok {
 			return
 		}
-		w.Cluster = e.Cluster
+		w.Cluster = f.endpoint.Cluster
 		if w.Node == "" && w.Pod == "" {
 			w.Node = h.catalog.Node(s.Labels)
 		}
@@ -201,7 +223,11 @@ func (h *History) sight(r *resolution, e *endpoint, asked asked, open map[target
 		if !source.Accepts(s.Labels) {
 			continue
 		}
-		one.source, one.open = source, h.targetOf(s.Labels, strings.ToLower(source.Series))
+		key := specimenKey{source.Metric, h.targetOf(s.Labels, strings.ToLower(source.Series)), name}
+		if f.specimens[key] == nil {
+			f.specimens[key] = &specimen{source: source, name: name, from: h.targetOf(s.Labels, ""), open: key.open}
+		}
+		one.specimen = f.specimens[key]
 		r.sightings = append(r.sightings, one)
 		if !source.Conversion.Auto {
 			continue
