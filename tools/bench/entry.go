@@ -15,6 +15,7 @@ var benchmarks []byte
 type entry struct {
 	Name      string  `yaml:"name"`
 	About     string  `yaml:"about"`
+	Dir       string  `yaml:"dir"` // of the package's module, "" for the product's
 	Package   string  `yaml:"package"`
 	Run       string  `yaml:"run"`
 	Count     int     `yaml:"count"`

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 )
@@ -68,12 +69,12 @@ func measureAll(ctx context.Context, checkout string, names []string, stdout, st
 	return nil
 }
 
-func (e entry) key() string { return e.Package + " " + e.Run }
+func (e entry) key() string { return e.Dir + " " + e.Package + " " + e.Run }
 
 func (e entry) measure(ctx context.Context, checkout string) (results, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench="+e.Run, "-benchmem", "-count="+strconv.Itoa(e.Count),
 		"-benchtime="+e.Benchtime, e.Package)
-	cmd.Dir = checkout
+	cmd.Dir = filepath.Join(checkout, e.Dir)
 	// The product's packages are built as the product is.
 	cmd.Env = append(os.Environ(), "GOFLAGS=")
 	var out, stderr bytes.Buffer

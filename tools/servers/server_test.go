@@ -21,21 +21,28 @@ import (
 // prometheusTags are those of the demo's build, so that what is compiled for one is there for the other.
 const prometheusTags = "remove_all_sd,enable_dns_sd"
 
-// programEnv is where TestMain tells the tests of the program.
-const programEnv = "SERVERS_PROMETHEUS"
+// Where TestMain tells the tests of the program, which may be given, and of a folder that lasts as long as the process.
+const (
+	programEnv = "SERVERS_PROMETHEUS"
+	folderEnv  = "SERVERS_FOLDER"
+)
 
 func TestMain(m *testing.M) { os.Exit(withPrometheus(m)) }
 
 func withPrometheus(m *testing.M) int {
-	if os.Getenv(programEnv) != "" {
-		return m.Run()
-	}
 	dir, err := os.MkdirTemp("", "servers")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Setenv(folderEnv, dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if os.Getenv(programEnv) != "" {
+		return m.Run()
+	}
 	program := filepath.Join(dir, "prometheus")
 	build := exec.Command("go", "build", "-tags="+prometheusTags, "-ldflags=-s -w", "-o", program, "github.com/prometheus/prometheus/cmd/prometheus")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
