@@ -81,10 +81,10 @@ func newExtents(o Options) (*extents, error) {
 	return x, nil
 }
 
-// close forgets everything.
+// close forgets everything. Whoever is still waited for gets their answer, but nothing of it is kept.
 func (x *extents) close() {
 	if x.memory != nil {
-		x.memory.clear()
+		x.memory.close()
 	}
 }
 

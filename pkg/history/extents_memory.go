@@ -15,9 +15,10 @@ type memory struct {
 	budget  int64
 	metrics *CacheMetrics
 
-	mu    sync.Mutex
-	lru   *simplelru.LRU[blockKey, *slab]
-	bytes int64
+	mu     sync.Mutex
+	lru    *simplelru.LRU[blockKey, *slab]
+	bytes  int64
+	closed bool // what comes now is not kept
 }
 
 func newMemory(budget int64, m *CacheMetrics) (*memory, error) {
@@ -55,18 +56,21 @@ func (m *memory) put(key blockKey, next *slab, now int64) *slab {
 			m.metrics.refused.Inc()
 			return nil
 		}
-		if m.swap(key, before, after, size) {
+		switch swapped, closed := m.swap(key, before, after, size); {
+		case closed:
+			return nil
+		case swapped:
 			return after
 		}
 	}
 }
 
-// swap stores a slab unless there is another by now.
-func (m *memory) swap(key blockKey, before, after *slab, size int64) bool {
+// swap stores a slab unless there is another by now, or the memory is closed.
+func (m *memory) swap(key blockKey, before, after *slab, size int64) (swapped, closed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now, _ := m.lru.Peek(key); now != before {
-		return false
+	if now, _ := m.lru.Peek(key); now != before || m.closed {
+		return false, m.closed
 	}
 	if before != nil {
 		size -= before.bytes()
@@ -81,7 +85,7 @@ func (m *memory) swap(key blockKey, before, after *slab, size int64) bool {
 		m.add(-oldest.bytes())
 		m.metrics.evicted.Inc()
 	}
-	return true
+	return true, false
 }
 
 func (m *memory) add(bytes int64) {
@@ -89,10 +93,11 @@ func (m *memory) add(bytes int64) {
 	m.metrics.bytes.Add(float64(bytes))
 }
 
-// clear forgets everything.
-func (m *memory) clear() {
+// close forgets everything, and keeps nothing of what is still under way.
+func (m *memory) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.closed = true
 	m.lru.Purge()
 	m.add(-m.bytes)
 }

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/warpwatch/warpwatch/pkg/history/promtest"
 )
 
@@ -89,6 +91,29 @@ func TestWhenAllGiveUpTheRequestEnds(t *testing.T) {
 		close(u.gate)
 		if r := rangeOf(t, h, "gauge", w); r.Err != nil || u.entered.Load() != 2 {
 			t.Errorf("%v after %d requests", r.Err, u.entered.Load())
+		}
+	})
+}
+
+// Settings are changed while a query is under way: the metric of all caches must not count for ever what nobody can reach.
+func TestNothingIsKeptAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{Handler: steady(2, noon, 7*time.Hour), gate: make(chan struct{})}
+		now := noon
+		metrics, err := NewCacheMetrics(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := cachedAt(t, u, &now, Options{CacheMetrics: metrics})
+		var r Result
+		var wg sync.WaitGroup
+		wg.Go(func() { r = rangeOf(t, h, "gauge", windowOf(noon.Add(-6*time.Hour), noon, 30*time.Second)) })
+		synctest.Wait()
+		h.Close()
+		close(u.gate)
+		wg.Wait()
+		if got := testutil.ToFloat64(metrics.bytes); got != 0 || r.Err != nil || len(r.Series) != 2 {
+			t.Errorf("%v bytes are held; %v", got, r.Err)
 		}
 	})
 }

@@ -319,7 +319,10 @@ func TestTheBudgetHolds(t *testing.T) {
 	if apart := m.put(blockKey{block: 0}, &slab{from: 126, to: 127, until: 90}, 0); apart.from != 0 {
 		t.Error("much was given for little")
 	}
-	m.clear()
+	m.close()
+	if m.put(blockKey{block: 2}, one(10), 0) != nil {
+		t.Error("kept after the end")
+	}
 	if m.bytes != 0 || m.lru.Len() != 0 {
 		t.Errorf("%d bytes are left", m.bytes)
 	}
