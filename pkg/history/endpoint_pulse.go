@@ -104,6 +104,14 @@ func (p *pulse) spare() bool {
 	return true
 }
 
+// needed takes back that a request was a spare one: it was answered before the one that it was sent besides. So all who
+// wait for a server that hangs get another's answer soon, and where all servers are slow there stay few spares.
+func (p *pulse) needed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spares--
+}
+
 // byHealth puts replicas in the order to ask them in: as they are listed, but those behind that are much slower than
 // another, and those at the end that failed lately.
 func byHealth(replicas []*endpoint, now time.Time) []*endpoint {

@@ -100,17 +100,26 @@ func race[T any](ctx context.Context, replicas []*endpoint, ask func(context.Con
 	first := c.start(ctx)
 	slow := time.NewTimer(first.pulse.patience(first.Timeout, first.now()))
 	defer slow.Stop()
+	spares := map[*endpoint]bool{}
 	for len(c.running) > 0 {
 		select {
 		case <-slow.C:
-			if len(c.waiting) > 0 && first.pulse.spare() {
+			switch {
+			case len(c.waiting) == 0:
+			case first.pulse.spare():
 				next := c.start(ctx)
+				spares[next] = true
 				slow.Reset(next.pulse.patience(next.Timeout, next.now()))
+			default: // there may be spares again when those of others have turned out to be needed
+				slow.Reset(leastPatience)
 			}
 		case o := <-c.answers:
 			c.heard(o)
 			switch {
 			case o.err == nil:
+				if spares[o.endpoint] {
+					first.pulse.needed()
+				}
 				return append(append([]outcome[T]{o}, c.fill(ctx, o)...), failed...)
 			case ctx.Err() != nil || isBadQuery(o.err):
 				// Another replica would say the same.

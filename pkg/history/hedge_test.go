@@ -232,6 +232,23 @@ func TestSpareRequestsAreFew(t *testing.T) {
 	})
 }
 
+// A dashboard is opened just when a replica begins to hang: nobody knows yet, and every panel asks it first.
+func TestManyPanelsAndAReplicaThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		replicas := rivals(t, 2)
+		hung, quick := after(30*time.Second, "", nil), after(10*time.Millisecond, "quick", nil)
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if got, took, _ := raced(t, replicas, hung, quick); len(got) != 1 || got[0].value != "quick" || took > 2*defaultPatience {
+					t.Errorf("got %v after %s", got, took)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
 func TestNextReplicaIsAskedAtOnceWhenOneFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		replicas := rivals(t, 3)
