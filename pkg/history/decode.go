@@ -62,7 +62,10 @@ type decoder struct {
 	texts  []timeText // where the times of the grid stand in the body
 	points int        // of the series before, a guess at the next one's
 	labels []label    // room for the labels of series to come
-	pair   int        // where a result that is one [time, value] pair starts, -1 when there is none
+	spots  []spot     // the labels of the series before
+	// singles is room for the values of series of one point to come.
+	singles []float64
+	pair    int // where a result that is one [time, value] pair starts, -1 when there is none
 }
 
 func (d *decoder) envelope() error {

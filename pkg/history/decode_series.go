@@ -35,39 +35,12 @@ func (d *decoder) series() error {
 	if !rising(r.Times) {
 		r.Times, r.Values = sorted(r.Times, r.Values)
 	}
+	if n := len(d.answer.Series); n == cap(d.answer.Series) && n >= 64 {
+		// As many as there is room for in the rest of the text, if they are like those before.
+		d.answer.Series = slices.Grow(d.answer.Series, (len(d.buf)-d.pos)/max(d.pos/n, 1)+64)
+	}
 	d.answer.Series = append(d.answer.Series, r)
 	return nil
-}
-
-// metric reads a label set into the common room for labels.
-func (d *decoder) metric() (labelSet, error) {
-	if d.null() {
-		return nil, nil
-	}
-	if cap(d.labels)-len(d.labels) < 32 {
-		d.labels = make([]label, 0, 1024)
-	}
-	start := len(d.labels)
-	err := d.object(func(key []byte) error {
-		name, ok := d.names[string(key)]
-		if !ok {
-			name = string(key)
-			d.names[name] = name
-		}
-		value, err := d.text()
-		if err != nil {
-			return err
-		}
-		for i := start; i < len(d.labels); i++ {
-			if d.labels[i].Name == name {
-				d.labels[i].Value = value
-				return nil
-			}
-		}
-		d.labels = append(d.labels, label{name, value})
-		return nil
-	})
-	return labelSet(d.labels[start:len(d.labels):len(d.labels)]), err
 }
 
 // value reads one [time, "value"] pair.
@@ -85,7 +58,12 @@ func (d *decoder) value(r *rawSeries) error {
 	}
 	column := timeColumn{decoder: d, from: -1}
 	column.add(t, text)
-	r.Times, r.Values = column.finish(), []float64{v}
+	if len(d.singles) == cap(d.singles) {
+		d.singles = make([]float64, 0, 512)
+	}
+	n := len(d.singles)
+	d.singles = append(d.singles, v)
+	r.Times, r.Values = column.finish(), d.singles[n:n+1:n+1]
 	return nil
 }
 
