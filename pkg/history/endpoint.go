@@ -45,6 +45,7 @@ type endpoint struct {
 	maxAnswer int64
 	reading   *budget
 	now       func() time.Time
+	tenant    func(context.Context) string
 	failure   gpu.Severity // of the notice that it failed
 	queue     queue
 	link      link
@@ -52,9 +53,8 @@ type endpoint struct {
 
 	cached *extents // of all endpoints of a History
 
-	useGET       atomic.Bool  // POST was refused
-	blockedUntil atomic.Int64 // Unix milliseconds, of Retry-After
-	blockedBy    atomic.Int32 // the status that came with it
+	useGET atomic.Bool // POST was refused
+	waits  waits
 
 	vocabulary cache[vocabulary]
 	inventory  cache[*inventory]
@@ -92,7 +92,7 @@ func newEndpoint(spec Endpoint, o Options) (*endpoint, error) {
 	}
 	e := &endpoint{
 		Endpoint: spec, client: prometheus, http: client, host: u.Host, maxAnswer: o.MaxAnswerBytes, reading: o.reading, now: o.now,
-		failure: gpu.Warning, queue: newQueue(spec.Concurrency),
+		tenant: o.Tenant, failure: gpu.Warning, queue: newQueue(spec.Concurrency),
 	}
 	if o.FailedEndpoint != nil {
 		e.failure = *o.FailedEndpoint
@@ -170,7 +170,7 @@ func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*htt
 		return nil, body{}, e.crowdedOut(ctx)
 	}
 	defer e.queue.leave()
-	if err := e.blocked(); err != nil {
+	if err := e.blocked(ctx); err != nil {
 		return nil, body{}, err
 	}
 	post := !e.useGET.Load() && len(form) > 0
@@ -188,28 +188,11 @@ func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*htt
 		defer text.release()
 		failed := e.statusError(resp, text.text)
 		if failed.RetryAfter > 0 {
-			e.blockedBy.Store(int32(resp.StatusCode))
-			e.blockedUntil.Store(e.now().Add(failed.RetryAfter).UnixMilli())
+			e.waits.ask(e.tenant(ctx), resp.StatusCode, e.now(), failed.RetryAfter)
 		}
 		return nil, body{}, failed
 	}
 	return resp, text, nil
-}
-
-// blocked is an error as long as the server has asked not to be asked.
-func (e *endpoint) blocked() error {
-	left := time.UnixMilli(e.blockedUntil.Load()).Sub(e.now())
-	if left <= 0 {
-		return nil
-	}
-	out := &Error{
-		Endpoint: e.ID, Status: int(e.blockedBy.Load()), Kind: KindUnavailable, RetryAfter: left,
-		Message: fmt.Sprintf("the server asked with its last answer (%d) to wait before the next request%s", e.blockedBy.Load(), wait(left)),
-	}
-	if out.Status == http.StatusTooManyRequests {
-		out.Kind = KindThrottled
-	}
-	return out
 }
 
 func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bool) (*http.Response, body, error) {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -114,7 +115,7 @@ func (p *pulse) needed() {
 
 // byHealth puts replicas in the order to ask them in: as they are listed, but those behind that are much slower than
 // another, and those at the end that failed lately.
-func byHealth(replicas []*endpoint, now time.Time) []*endpoint {
+func byHealth(ctx context.Context, replicas []*endpoint, now time.Time) []*endpoint {
 	const much = 2
 	fastest := time.Duration(-1)
 	for _, e := range replicas {
@@ -125,7 +126,7 @@ func byHealth(replicas []*endpoint, now time.Time) []*endpoint {
 	rank := func(e *endpoint) int {
 		typical, known := e.pulse.quantile(0.5, 1, now)
 		switch {
-		case e.pulse.ails(now) || e.blocked() != nil:
+		case e.pulse.ails(now) || e.blocked(ctx) != nil:
 			return 2
 		case known && fastest >= 0 && typical > much*fastest+leastPatience:
 			return 1

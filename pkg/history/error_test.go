@@ -199,6 +199,39 @@ func TestThrottledServerIsLeftAlone(t *testing.T) {
 	}
 }
 
+// One user has asked too much: that must not take the server from everybody else.
+func TestOneThrottledTenantIsLeftAlone(t *testing.T) {
+	for status, want := range map[int]int{http.StatusTooManyRequests: 2, http.StatusServiceUnavailable: 1} {
+		var asked atomic.Int32
+		url := promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			w.Header().Set("Retry-After", "20")
+			w.WriteHeader(status)
+		}))
+		now := time.Now()
+		h, err := New([]Endpoint{{ID: "p", URL: url}}, mustCatalog(t), Options{
+			now: func() time.Time { return now }, Tenant: func(ctx context.Context) string { name, _ := ctx.Value(who{}).(string); return name },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			for _, name := range []string{"ada", "bob"} {
+				rangeIn(context.WithValue(context.Background(), who{}, name), t, h, "up", windowOf(now.Add(-time.Hour), now, time.Minute))
+			}
+		}
+		if int(asked.Load()) != want {
+			t.Errorf("%d: %d requests, want %d", status, asked.Load(), want)
+		}
+		for i := range 2 * mostWaits {
+			h.endpoints[0].waits.ask(fmt.Sprint(i), http.StatusTooManyRequests, now, time.Minute)
+		}
+		if n := len(h.endpoints[0].waits.of); n > mostWaits {
+			t.Errorf("%d tenants are remembered", n)
+		}
+	}
+}
+
 // What a server said with Retry-After is what those hear who are turned away in its name.
 func TestStatusIsKeptWhileAServerIsLeftAlone(t *testing.T) {
 	h := openAt(t, Endpoint{ID: "p", URL: promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

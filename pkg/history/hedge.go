@@ -93,7 +93,7 @@ type contest[T any] struct {
 // answer first, and what failed. All goroutines have ended by then.
 func race[T any](ctx context.Context, replicas []*endpoint, ask func(context.Context, *endpoint) (T, error)) []outcome[T] {
 	ctx, lose := context.WithCancelCause(ctx)
-	c := contest[T]{ask: ask, waiting: byHealth(replicas, replicas[0].now()), answers: make(chan outcome[T], len(replicas))}
+	c := contest[T]{ask: ask, waiting: byHealth(ctx, replicas, replicas[0].now()), answers: make(chan outcome[T], len(replicas))}
 	defer c.all.Wait()
 	defer lose(errLost)
 	var failed []outcome[T]
@@ -165,6 +165,7 @@ func (e *endpoint) note(ctx context.Context, took time.Duration, err error) {
 	case ctx.Err() != nil:
 	case isBadQuery(err):
 		e.pulse.recovered()
+	case (e.Permit != nil || e.tenant(ctx) != "") && isTheCallers(err):
 	default:
 		e.pulse.failed(e.now())
 	}
@@ -209,6 +210,13 @@ func (c *contest[T]) fill(ctx context.Context, o outcome[T]) []outcome[T] {
 func isBadQuery(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && failed.Kind == KindBadQuery
+}
+
+// isTheCallers reports whether it is because of who asks that they got no answer: what one tenant may not do, or has done
+// too often, says nothing about others.
+func isTheCallers(err error) bool {
+	var failed *Error
+	return errors.As(err, &failed) && (failed.Kind == KindUnauthorized || failed.Kind == KindThrottled)
 }
 
 // asError makes every error an *Error, also that of a caller who gave up while another's request was under way.

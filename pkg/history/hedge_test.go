@@ -308,6 +308,22 @@ func TestCallerWhoGivesUpIsNoFailureOfTheReplica(t *testing.T) {
 	})
 }
 
+// What a server says to one user is no reason to ask others' questions elsewhere.
+func TestTenantWhoIsRefusedIsNoFailureOfTheReplica(t *testing.T) {
+	for kind, ails := range map[Kind]bool{KindUnauthorized: false, KindThrottled: false, KindUnavailable: true} {
+		e := rivals(t, 1)[0]
+		e.tenant = func(context.Context) string { return "ada" }
+		e.note(t.Context(), time.Second, &Error{Endpoint: "r0", Kind: kind})
+		if got := e.pulse.ails(time.Now()); got != ails {
+			t.Errorf("%s: ailing %v", kind, got)
+		}
+		e = rivals(t, 1)[0]
+		if e.note(t.Context(), time.Second, &Error{Endpoint: "r0", Kind: kind}); !e.pulse.ails(time.Now()) {
+			t.Errorf("%s for all: not ailing", kind)
+		}
+	}
+}
+
 // Shards are asked each, next to the replicas of the same cluster, and other clusters.
 func TestGroupsOfReplicas(t *testing.T) {
 	var endpoints []*endpoint
