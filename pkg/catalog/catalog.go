@@ -39,6 +39,7 @@ type Catalog struct {
 	given         map[string]bool   // series that an exporter writes as it is installed
 	advice        []advice
 	remarks       []remark
+	agentSeries   []string
 }
 
 // Filter names the labels by which series of one dialect are selected in PromQL.

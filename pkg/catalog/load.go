@@ -134,6 +134,7 @@ type dialectFile struct {
 	Defaults     []string                 `yaml:"defaults"`
 	Advice       []advice                 `yaml:"advice"`
 	Remarks      []remark                 `yaml:"remarks"`
+	AgentSeries  []string                 `yaml:"agent_series"`
 }
 
 type conversionRow struct {
@@ -153,7 +154,7 @@ func load(dialects []byte, metrics ...[]byte) (*Catalog, error) {
 		filters: rules.Filters, identity: rules.Identity, presence: rules.Presence, owners: rules.Owners,
 		migModes: rules.MIGModes, legacy: rules.Legacy, renamable: rules.Renamable, known: rules.Beginnings, levels: rules.Levels,
 		conversions: rules.Conversions, openUnits: rules.OpenUnits, unitWords: rules.UnitWords,
-		agentGroups: rules.AgentGroups, advice: rules.Advice, remarks: rules.Remarks,
+		agentGroups: rules.AgentGroups, advice: rules.Advice, remarks: rules.Remarks, agentSeries: rules.AgentSeries,
 	}
 	if len(c.filters) == 0 || c.filters[len(c.filters)-1].Mark != "" {
 		return nil, errors.New("read dialects.yaml: filters: the last one must be for all other series, with an empty mark")

@@ -41,7 +41,7 @@ func TestTheScopeReachesTheServer(t *testing.T) {
 	result := promQL(t, h, `{"expr":"gpu_power_watts / up","nodes":["a"],"injectScope":true,"adhocFilters":[{"key":"job","operator":"!=","value":"x"}]}`)
 	require.NoError(t, result.Err)
 	require.Equal(t, `gpu_power_watts{job!="x",node=~"a"} / up{job!="x"} (step 1m0s)`, result.Executed)
-	wantNotice(t, result.Notices, "Not restricted to the scope, because these are no series of GPUs: up.")
+	wantNotice(t, result.Notices, "Not restricted to the scope, because these are not known to be series of GPUs: up.")
 	result = promQL(t, h, `{"expr":"up &","adhocFilters":[{"key":"job","operator":"!=","value":"x"}]}`)
 	require.ErrorContains(t, result.Err, `query: field "expr": column 4, at "&"`)
 }

@@ -24,7 +24,12 @@ const (
 func alternation(values []string) []string {
 	var texts []string
 	var b strings.Builder
+	empty := false
 	for _, value := range values {
+		if value == "" {
+			empty = true // is written last: an alternative that is not seen at the beginning
+			continue
+		}
 		literal := regexp.QuoteMeta(value)
 		if b.Len() > 0 && b.Len()+1+len(literal) > maxRegex {
 			texts = append(texts, b.String())
@@ -33,6 +38,9 @@ func alternation(values []string) []string {
 			b.WriteByte('|')
 		}
 		b.WriteString(literal)
+	}
+	if empty {
+		b.WriteByte('|')
 	}
 	return append(texts, b.String())
 }

@@ -96,7 +96,11 @@ func (s Scope) ExactGPUs() ([]string, bool) {
 func (s Scope) uuidRegexes() []string {
 	var regexes []string
 	for _, value := range s.GPUs {
-		regexes = append(regexes, RegexText([]string{value}))
+		if text, isRegex := pattern(value); isRegex {
+			regexes = append(regexes, "(?:"+text+")")
+		} else {
+			regexes = append(regexes, uuidRegex(value))
+		}
 	}
 	if len(regexes) > 0 {
 		return regexes
@@ -106,9 +110,35 @@ func (s Scope) uuidRegexes() []string {
 		if !isExact {
 			return nil
 		}
-		regexes = append(regexes, regexp.QuoteMeta(uuid))
+		regexes = append(regexes, uuidRegex(uuid))
 	}
 	return regexes
+}
+
+// uuidRegex matches a UUID as series have it: without the node that we add where it is not unique.
+func uuidRegex(uuid string) string {
+	uuid, _, _ = strings.Cut(uuid, catalog.NodeMark)
+	return regexp.QuoteMeta(uuid)
+}
+
+// byInstanceID are the exact MIG instances of a list by their ids, because 7 of one GPU and 8 of another are not 7 and 8 of
+// both; false when one is a regular expression.
+func byInstanceID(migs []string) ([][]string, bool) {
+	var groups [][]string
+	at := map[string]int{}
+	for _, value := range migs {
+		_, id, isExact := exactMIG(value)
+		if !isExact {
+			return nil, false
+		}
+		group, known := at[id]
+		if !known {
+			group = len(groups)
+			at[id], groups = group, append(groups, nil)
+		}
+		groups[group] = append(groups[group], value)
+	}
+	return groups, true
 }
 
 // migIDs are the instance ids that the list of MIG instances selects; nil when it has regular expressions.
@@ -136,7 +166,7 @@ func modelRegex(models []string) string {
 	parts := make([]string, len(models))
 	for i, value := range models {
 		if text, isRegex := pattern(value); isRegex {
-			parts[i] = text
+			parts[i] = "(?:" + text + ")"
 			continue
 		}
 		parts[i] = "(?:.*[ -])?" + strings.ReplaceAll(regexp.QuoteMeta(gpu.ShortModel(value)), " ", "[ -]")

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ type Macros struct {
 	Catalog *catalog.Catalog
 }
 
-// Expand replaces all macros. A macro that does not exist is the user's to mend, and the error lists those that do.
+// Expand replaces all macros but those in comments. A macro that does not exist is the user's to mend, and the error lists those that do.
 func (m Macros) Expand(expr string) (string, error) {
 	expanded, err := m.expand(expr)
 	return expanded.text, err
@@ -46,7 +47,11 @@ func (m Macros) expand(expr string) (expansion, error) {
 	e := expansion{source: expr}
 	var out strings.Builder
 	rest := 0
+	comments := commentsOf(expr)
 	for _, at := range macro.FindAllStringSubmatchIndex(expr, -1) {
+		if slices.ContainsFunc(comments, func(c span) bool { return c.from <= at[0] && at[0] < c.to }) {
+			continue
+		}
 		out.WriteString(expr[rest:at[0]])
 		rest = at[1]
 		var name string

@@ -95,6 +95,28 @@ func closingBrace(text string) int {
 	return end
 }
 
+// span is text[from:to].
+type span struct{ from, to int }
+
+// commentsOf are the comments of an expression, each to the end of its line.
+func commentsOf(text string) []span {
+	var comments []span
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"', '\'', '`':
+			i = endOfString(text, i)
+		case '#':
+			end := strings.IndexByte(text[i:], '\n')
+			if end < 0 {
+				return append(comments, span{i, len(text)})
+			}
+			comments = append(comments, span{i, i + end})
+			i += end
+		}
+	}
+	return comments
+}
+
 // scanCode visits the bytes that are neither in a string nor in a comment, until visit has seen enough.
 func scanCode(text string, visit func(at int, c byte) bool) {
 	for i := 0; i < len(text); i++ {

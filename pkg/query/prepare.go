@@ -79,7 +79,7 @@ func (m Macros) Prepare(q Query) (Prepared, error) {
 	}
 	p.Text = expr.String()
 	if len(left) > 0 {
-		p.Notices = append(p.Notices, gpu.Notice{Severity: gpu.Info, Text: "Not restricted to the scope, because these are no series of GPUs: " +
+		p.Notices = append(p.Notices, gpu.Notice{Severity: gpu.Info, Text: "Not restricted to the scope, because these are not known to be series of GPUs: " +
 			left.String() + "."})
 	}
 	return p, nil
@@ -109,7 +109,7 @@ func (s Scope) selectsDevices() bool {
 // GPUs' series.
 func (m Macros) scopeAdditions(selector *parser.VectorSelector, scope Scope) (additions, bool, error) {
 	name := nameOf(selector)
-	filter, ok := gpuFilter(m.Catalog, name)
+	filter, ok := gpuFilter(m.Catalog, name, scope)
 	if !ok {
 		return nil, false, nil
 	}
@@ -121,15 +121,26 @@ func (m Macros) scopeAdditions(selector *parser.VectorSelector, scope Scope) (ad
 		}
 		scope.Nodes = nil
 	}
-	b := matcherBuilder{}
-	for _, c := range clausesOf(scope, filter) {
-		b.add(labels.MatchRegexp, c.label, c.regex)
+	var devices additions
+	if groups, ok := byInstanceID(scope.MIGs); ok {
+		for _, migs := range groups {
+			set, err := setOf(clausesOf(Scope{MIGs: migs}, filter))
+			if err != nil {
+				return nil, false, fmt.Errorf(`field "expr": %s: %w`, shorten(name), err)
+			}
+			devices = append(devices, set)
+		}
+		scope.MIGs = nil
 	}
-	if b.err != nil {
-		return nil, false, fmt.Errorf(`field "expr": %s: %w`, shorten(name), b.err)
-	}
-	sets, err := product(places, additions{b.matchers})
+	set, err := setOf(clausesOf(scope, filter))
 	if err != nil {
+		return nil, false, fmt.Errorf(`field "expr": %s: %w`, shorten(name), err)
+	}
+	sets, err := product(places, additions{set})
+	if err != nil {
+		return nil, false, err
+	}
+	if sets, err = product(sets, devices); err != nil {
 		return nil, false, err
 	}
 	if scope.ByOwner() {
@@ -148,15 +159,47 @@ func (m Macros) scopeAdditions(selector *parser.VectorSelector, scope Scope) (ad
 	return sets, true, nil
 }
 
-// gpuFilter is how to select series of a name, false when it is not known to be of GPUs.
-func gpuFilter(c *catalog.Catalog, name string) (catalog.Filter, bool) {
-	filter := c.FilterFor(name)
-	if filter.Mark != "" {
-		return filter, true
+// setOf are clauses as matchers.
+func setOf(clauses []clause) ([]*labels.Matcher, error) {
+	b := matcherBuilder{}
+	for _, c := range clauses {
+		b.add(labels.MatchRegexp, c.label, c.regex)
 	}
-	_, known := c.SeriesDialect(name)
-	lower := strings.ToLower(name)
-	return filter, known || strings.HasPrefix(lower, "gpu_") || strings.HasPrefix(lower, "gpu:")
+	return b.matchers, b.err
+}
+
+// gpuFilter is how to select series of a name by a scope, false when it is not known to be of GPUs, or when it is a
+// recording rule's that does not tell them apart as the scope does.
+func gpuFilter(c *catalog.Catalog, name string, scope Scope) (catalog.Filter, bool) {
+	if level := recordedLevel(name); level != "" && !scope.within(level) {
+		return catalog.Filter{}, false
+	}
+	return c.FilterFor(name), c.OfDevices(name)
+}
+
+// recordedLevel is what a recording rule has a series for each of: "node" of gpu:power_watts:sum_by_node.
+func recordedLevel(name string) string {
+	if !strings.HasPrefix(name, "gpu:") {
+		return ""
+	}
+	if at := strings.LastIndex(name, "_by_"); at >= 0 {
+		return name[at+len("_by_"):]
+	}
+	return ""
+}
+
+// within reports whether the labels of a level hold all that the scope selects devices by.
+func (s Scope) within(level string) bool {
+	devices := len(s.GPUs) > 0 || len(s.MIGs) > 0
+	switch level {
+	case ByNode:
+		return !devices && !s.ByOwner()
+	case ByCluster:
+		return !devices && !s.ByOwner() && len(s.Nodes) == 0
+	case ByJob:
+		return false
+	}
+	return true
 }
 
 // nameOf is the metric's name that a selector asks for, or the regular expression for it.
@@ -262,7 +305,7 @@ func product(a, b additions) (additions, error) {
 		return a, nil
 	}
 	if len(a)*len(b) > maxSets {
-		return nil, errors.New(`field "adhocFilters": too many values together; use regular expressions`)
+		return nil, errors.New(`field "expr": the scope and the filters have too many values together; use regular expressions`)
 	}
 	var sets additions
 	for _, x := range a {

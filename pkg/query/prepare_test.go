@@ -65,7 +65,7 @@ func TestTheScopeIsInjected(t *testing.T) {
 	p = prepared(t, `{"expr":"all_smi_gpu_utilization{$__gpu_filter}","nodes":["n1"]}`)
 	require.Equal(t, `all_smi_gpu_utilization{host=~"n1|"}`, p.Text)
 	p = prepared(t, `{"expr":"gpu_power_watts + up + up + {job=\"a\"}","nodes":["n1"],"injectScope":true}`)
-	require.Equal(t, `Not restricted to the scope, because these are no series of GPUs: up, {job="a"}.`, p.Notices[0].Text)
+	require.Equal(t, `Not restricted to the scope, because these are not known to be series of GPUs: up, {job="a"}.`, p.Notices[0].Text)
 }
 
 func TestTheScopeOfOwnersIsInjected(t *testing.T) {
