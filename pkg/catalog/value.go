@@ -33,9 +33,15 @@ func (c *Catalog) Convert(m Metric, conversion Conversion, value float64) (float
 	return value, Kept
 }
 
+// All sentinels lie outside of these.
+const (
+	leastSentinel        = 2147483632
+	mostNegativeSentinel = -9.2e18
+)
+
 // IsSentinel reports whether an exporter's raw value means "no value".
 func (c *Catalog) IsSentinel(value float64) bool {
-	if value < 2147483632 && value > -9.2e18 {
+	if value < leastSentinel && value > mostNegativeSentinel {
 		return false
 	}
 	for _, s := range c.sentinels {

@@ -46,7 +46,12 @@ func (t *tally) garbled(raw float64) {
 // convert turns raw values into canonical ones in place, which the answer's series allows: values are not shared. What
 // must not be shown becomes NaN.
 func (t tallies) convert(c *catalog.Catalog, m catalog.Metric, conversion catalog.Conversion, values []float64, key deviceKey) []float64 {
+	plain := catalog.Plainly(m, conversion)
 	for i, raw := range values {
+		if value, ok := plain.Convert(raw); ok {
+			values[i] = value
+			continue
+		}
 		value, verdict := c.Convert(m, conversion, raw)
 		switch verdict {
 		case catalog.Kept:
