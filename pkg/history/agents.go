@@ -28,20 +28,32 @@ const agentGrace = 2 * time.Second
 
 // Agents lists the agents that the servers scrape now, by warpwatch_agent_info. An agent that advertises no address is
 // at the one it is scraped at. The notices tell of servers that failed, and of those that were not waited for because
-// others had answered: what they know is there for the next call.
+// others had answered: what they know is there for the next call. Meanwhile what each of these told last counts, because
+// a server that is down must not make the agents disappear that stand in for it.
 func (h *History) Agents(ctx context.Context) ([]Agent, []gpu.Notice) {
-	good, notices, err := split(h.agentsSoon(ctx))
+	outcomes := h.agentsSoon(ctx)
+	good, notices, err := split(outcomes)
 	if err != nil {
-		return nil, []gpu.Notice{{Severity: gpu.Warning, Text: "Prometheus cannot be asked for agents: " + err.Error() + "."}}
+		notices = []gpu.Notice{{Severity: gpu.Warning, Text: "Prometheus cannot be asked for agents: " + err.Error() + "."}}
 	}
 	var all []Agent
 	seen := map[[2]string]bool{}
-	for _, o := range good {
-		for _, a := range o.value {
+	add := func(agents []Agent) {
+		for _, a := range agents {
 			if key := [2]string{a.Cluster, a.Address}; !seen[key] {
 				seen[key] = true
 				all = append(all, a)
 			}
+		}
+	}
+	covered := map[string]bool{} // clusters of which a replica answered
+	for _, o := range good {
+		add(o.value)
+		covered[o.endpoint.Cluster] = covered[o.endpoint.Cluster] || o.endpoint.Replica
+	}
+	for _, o := range outcomes {
+		if told := o.endpoint.told.Load(); o.err != nil && told != nil && !(o.endpoint.Replica && covered[o.endpoint.Cluster]) {
+			add(*told)
 		}
 	}
 	slices.SortFunc(all, func(a, b Agent) int {
@@ -121,5 +133,6 @@ func (e *endpoint) listAgents(ctx context.Context) ([]Agent, error) {
 		}
 		agents = append(agents, agent)
 	}
+	e.told.Store(&agents)
 	return agents, nil
 }

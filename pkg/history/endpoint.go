@@ -55,6 +55,7 @@ type endpoint struct {
 
 	useGET atomic.Bool // POST was refused
 	waits  waits
+	told   atomic.Pointer[[]Agent] // the agents that it listed when it last answered
 
 	vocabulary cache[vocabulary]
 	inventory  cache[*inventory]

@@ -3,7 +3,11 @@ package history
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -285,6 +289,52 @@ func TestAgents(t *testing.T) {
 	}
 	if !slices.Equal(agents, want) || len(notices) > 0 {
 		t.Errorf("got %+v, %v", agents, notices)
+	}
+}
+
+// While a server is down the agents that it told of stay; those of servers that answer come and go, as does what a failed
+// replica alone remembers. Otherwise addresses would add up for as long as anything is down.
+func TestAgentsOfAServerThatIsDown(t *testing.T) {
+	now := time.Unix(t0, 0)
+	nodes := map[string]string{"a": "n0", "b": "n1", "c": "n2", "d": "n2"}
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		node := nodes[r.URL.Host]
+		if node == "" {
+			return nil, errors.New("down")
+		}
+		body := `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"` + node + `","instance":"` + node + `:9847"},"value":[1793400000,"1"]}]}}`
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	})}
+	var endpoints []Endpoint
+	for _, id := range []string{"a", "b", "c", "d"} {
+		endpoints = append(endpoints, Endpoint{ID: id, Cluster: "north", URL: "http://" + id, HTTP: client, Replica: id > "b"})
+	}
+	h, err := New(endpoints, mustCatalog(t), Options{now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for _, step := range []struct {
+		change  map[string]string
+		want    string
+		trouble bool
+	}{
+		{nil, "n0 n1 n2", false},
+		{map[string]string{"a": "", "b": "n3"}, "n0 n2 n3", true},
+		{map[string]string{"b": "n4", "c": "", "d": "n5"}, "n0 n4 n5", true},
+		{map[string]string{"b": "", "d": ""}, "n0 n2 n4 n5", true},
+		{map[string]string{"a": "n6", "b": "n4", "c": "n5", "d": "n5"}, "n4 n5 n6", false},
+	} {
+		maps.Copy(nodes, step.change)
+		now = now.Add(time.Minute)
+		agents, notices := h.Agents(t.Context())
+		var got []string
+		for _, a := range agents {
+			got = append(got, a.Node)
+		}
+		if strings.Join(got, " ") != step.want || (len(notices) > 0) != step.trouble {
+			t.Errorf("%v: got %v, %v", step.change, got, notices)
+		}
 	}
 }
 

@@ -3,9 +3,7 @@ package plugin
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
@@ -18,14 +16,10 @@ type agentLister interface {
 	Agents(ctx context.Context) ([]history.Agent, []gpu.Notice)
 }
 
-// discovery finds agents the way the settings say. It remembers those that Prometheus told of, because a server that
-// is down must not make the agents disappear that stand in for it.
+// discovery finds agents the way the settings say.
 type discovery struct {
 	agents settings.Agents
 	lister agentLister
-
-	mu   sync.Mutex
-	told []history.Agent
 }
 
 // targets lists the agents, each once. With several ways to find one, the first that names it counts. The error is
@@ -48,7 +42,7 @@ func (d *discovery) targets(ctx context.Context) ([]live.Target, []gpu.Notice, e
 	if d.agents.Discovery != settings.DiscoverPrometheus {
 		return found, nil, nil
 	}
-	agents, notices := d.ask(ctx)
+	agents, notices := d.lister.Agents(ctx)
 	for _, a := range agents {
 		scheme := a.Scheme
 		if scheme != "http" && scheme != "https" {
@@ -60,20 +54,4 @@ func (d *discovery) targets(ctx context.Context) ([]live.Target, []gpu.Notice, e
 		return nil, nil, errors.New(strings.TrimSuffix(strings.Join(textsOf(notices), " "), "."))
 	}
 	return found, notices, nil
-}
-
-// ask lists what Prometheus tells of now, and where a server failed also what was told before.
-func (d *discovery) ask(ctx context.Context) ([]history.Agent, []gpu.Notice) {
-	agents, notices := d.lister.Agents(ctx)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(notices) > 0 {
-		for _, earlier := range d.told {
-			if !slices.Contains(agents, earlier) {
-				agents = append(agents, earlier)
-			}
-		}
-	}
-	d.told = agents
-	return agents, notices
 }
