@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -59,17 +60,7 @@ func endpointClient(base httpclient.Options, e settings.Endpoint, socks *proxy.O
 		opts.BasicAuth = nil
 		opts.Header.Del("Authorization")
 	}
-	if e.TLS != (settings.TLS{}) {
-		over := httpclient.TLSOptions{}
-		if base.TLS != nil {
-			over = *base.TLS
-		}
-		over.CACertificate, over.ServerName, over.InsecureSkipVerify = e.TLS.CACert, e.TLS.ServerName, e.TLS.SkipVerify
-		if e.TLS.ClientCert != "" {
-			over.ClientCertificate, over.ClientKey = e.TLS.ClientCert, e.TLS.ClientKey.Reveal()
-		}
-		opts.TLS = &over
-	}
+	opts.TLS = endpointTLS(base.TLS, e.TLS)
 	switch e.SecureSocks {
 	case settings.Off:
 		opts.ProxyOptions = nil
@@ -84,6 +75,27 @@ func endpointClient(base httpclient.Options, e settings.Endpoint, socks *proxy.O
 		return nil, fmt.Errorf("endpoint %s: set up its client: %w", e.ID, err)
 	}
 	return client, nil
+}
+
+// endpointTLS is what the data source as a whole is set to, where the endpoint says nothing else. One that says how it is to
+// be verified is not left unverified because the data source is.
+func endpointTLS(base *httpclient.TLSOptions, t settings.TLS) *httpclient.TLSOptions {
+	if t == (settings.TLS{}) {
+		return base
+	}
+	over := httpclient.TLSOptions{}
+	if base != nil {
+		over = *base
+	}
+	if t.CACert != "" || t.ServerName != "" || t.SkipVerify {
+		over.InsecureSkipVerify = t.SkipVerify
+	}
+	over.CACertificate = cmp.Or(t.CACert, over.CACertificate)
+	over.ServerName = cmp.Or(t.ServerName, over.ServerName)
+	if t.ClientCert != "" {
+		over.ClientCertificate, over.ClientKey = t.ClientCert, t.ClientKey.Reveal()
+	}
+	return &over
 }
 
 // secureSocks is how connections go through Grafana's secure SOCKS proxy, whether or not the data source as a whole does.

@@ -19,6 +19,9 @@ import (
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/backend/httpclient"
+
+	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
 // listener is a Prometheus that writes down what it is sent.
@@ -170,6 +173,37 @@ func TestClientCertificateOfAnEndpoint(t *testing.T) {
 	f := openEndpoint(t, map[string]any{"url": server.URL}, nil,
 		map[string]string{"endpoint_a_caCert": authority, "endpoint_a_tlsClientCert": certificate, "endpoint_a_tlsClientKey": key})
 	f.frames(t, time.Hour, `{"queryType":"promql","expr":"up"}`)
+}
+
+// What an endpoint does not say about TLS the data source does.
+func TestTLSOfAnEndpoint(t *testing.T) {
+	base := &httpclient.TLSOptions{CACertificate: "ca", ServerName: "name", InsecureSkipVerify: true, ClientCertificate: "cert", ClientKey: "key"}
+	for what, one := range map[string]struct {
+		says settings.TLS
+		want httpclient.TLSOptions
+	}{
+		"nothing": {settings.TLS{}, *base},
+		"a certificate to show": {
+			settings.TLS{ClientCert: "own", ClientKey: settings.NewSecret("own key")},
+			httpclient.TLSOptions{CACertificate: "ca", ServerName: "name", InsecureSkipVerify: true, ClientCertificate: "own", ClientKey: "own key"},
+		},
+		"an authority": {
+			settings.TLS{CACert: "own"},
+			httpclient.TLSOptions{CACertificate: "own", ServerName: "name", ClientCertificate: "cert", ClientKey: "key"},
+		},
+		"a name": {
+			settings.TLS{ServerName: "own"},
+			httpclient.TLSOptions{CACertificate: "ca", ServerName: "own", ClientCertificate: "cert", ClientKey: "key"},
+		},
+		"no verification": {settings.TLS{SkipVerify: true}, *base},
+	} {
+		if got := endpointTLS(base, one.says); *got != one.want {
+			t.Errorf("%s: got %+v, want %+v", what, *got, one.want)
+		}
+	}
+	if got := endpointTLS(nil, settings.TLS{SkipVerify: true}); !got.InsecureSkipVerify {
+		t.Errorf("got %+v", got)
+	}
 }
 
 // selfSigned is a certificate for "grafana" and its key.
