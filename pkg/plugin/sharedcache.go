@@ -45,6 +45,8 @@ func sharedCache(c settings.RemoteCache) (remote history.Remote, stop func()) {
 func cacheNamespace(stored backend.DataSourceInstanceSettings) string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%q%q%q", stored.UID, stored.URL, stored.JSONData)
+	// Whom a server knows us as may be said by Grafana's own keys, too, and a user by name only.
+	fmt.Fprintf(hash, "%q%q%q%t", stored.User, stored.Database, stored.BasicAuthUser, stored.BasicAuthEnabled)
 	for _, name := range slices.Sorted(maps.Keys(stored.DecryptedSecureJSONData)) {
 		fmt.Fprintf(hash, "%q%q", name, stored.DecryptedSecureJSONData[name])
 	}

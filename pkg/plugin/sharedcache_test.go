@@ -201,4 +201,17 @@ func TestNamespacesOfASharedCache(t *testing.T) {
 	if cacheNamespace(base) != cacheNamespace(same) || cacheNamespace(base) == cacheNamespace(other) || cacheNamespace(base) == cacheNamespace(renamed) {
 		t.Error("namespaces do not tell data sources and their credentials apart")
 	}
+	for what, change := range map[string]func(*backend.DataSourceInstanceSettings){
+		"user":       func(s *backend.DataSourceInstanceSettings) { s.User = "x" },
+		"database":   func(s *backend.DataSourceInstanceSettings) { s.Database = "x" },
+		"basic user": func(s *backend.DataSourceInstanceSettings) { s.BasicAuthUser = "x" },
+		"basic":      func(s *backend.DataSourceInstanceSettings) { s.BasicAuthEnabled = true },
+		"URL":        func(s *backend.DataSourceInstanceSettings) { s.URL = "http://x" },
+		"settings":   func(s *backend.DataSourceInstanceSettings) { s.JSONData = []byte(`{"a":1}`) },
+	} {
+		changed := base
+		if change(&changed); cacheNamespace(changed) == cacheNamespace(base) {
+			t.Errorf("the %s does not count", what)
+		}
+	}
 }
