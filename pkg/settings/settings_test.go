@@ -1,11 +1,18 @@
 package settings_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,13 +23,23 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
-// clientKey was made for these tests.
-const clientKey = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgmwOv1dtj9Bqg7cti
-DxvE3ScwSY2MJsaikSaAvL+sqlyhRANCAARgiyTA0U3E5ezfi7/6DmzZESNQ1grQ
-cOnBmA4yI3iNkICTzhWA2FnuVr5Uwz5maQCaESjI4LYHrloirahvA12Y
------END PRIVATE KEY-----
-`
+// client makes a certificate and its key. They stand for $CERTIFICATE and $KEY in the corpus.
+var client = sync.OnceValues(func() (certificate, key string) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	raw, err := x509.CreateCertificate(rand.Reader, &template, &template, &private.PublicKey, private)
+	if err != nil {
+		panic(err)
+	}
+	rawKey, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		panic(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: rawKey}))
+})
 
 // stored is one file of the corpus: what Grafana hands over, and the messages it must give.
 type stored struct {
@@ -41,6 +58,10 @@ func read(t *testing.T, path string) (stored, json.RawMessage) {
 	var s stored
 	if err := json.Unmarshal(raw, &s); err != nil {
 		t.Fatalf("%s: %v", path, err)
+	}
+	certificate, key := client()
+	for name, value := range s.SecureJSONData {
+		s.SecureJSONData[name] = strings.NewReplacer("$CERTIFICATE", certificate, "$KEY", key).Replace(value)
 	}
 	if s.RawJSONData != "" {
 		return s, json.RawMessage(s.RawJSONData)
@@ -157,6 +178,7 @@ func TestParseAccepts(t *testing.T) {
 
 // everything is what the file of this name says: all that may be set.
 func everything() settings.Settings {
+	_, clientKey := client()
 	return settings.Settings{
 		ScrapeInterval: 15 * time.Second, FailedEndpoint: gpu.Error, MaxSeries: 200,
 		Cache: settings.Cache{MaxBytes: 1 << 30, Remote: settings.RemoteCache{
