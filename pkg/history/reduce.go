@@ -49,6 +49,22 @@ func (g grid) at(t int64) int {
 	return -1
 }
 
+// cursor finds places of rising times, most of which are the next ones.
+type cursor struct {
+	grid *grid
+	at   int // of the time before, -1 at the start
+}
+
+func (c *cursor) move(t int64) int {
+	if next := c.at + 1; next < len(c.grid.times) && c.grid.times[next] == t {
+		c.at = next
+		return next
+	}
+	at := c.grid.at(t)
+	c.at = max(at, c.at)
+	return at
+}
+
 // whole reports whether times are those of the grid.
 func (g grid) whole(times []int64) bool {
 	return len(times) == len(g.times) && (g.instant || slices.Equal(times, g.times))
@@ -70,13 +86,25 @@ func (c *column) take(g grid, next candidate) {
 			for i := range c.values {
 				c.values[i] = math.NaN()
 			}
+			place := cursor{grid: &g, at: -1}
 			for i, t := range next.times {
-				if at := g.at(t); at >= 0 && !math.IsNaN(next.values[i]) {
+				if at := place.move(t); at >= 0 && !math.IsNaN(next.values[i]) {
 					c.values[at] = next.values[i]
 				}
 			}
 		}
 		c.ranks = []int{next.want.rank}
+		return
+	}
+	place := cursor{grid: &g, at: -1}
+	if len(c.ranks) == 1 && c.ranks[0] == next.want.rank {
+		for i, t := range next.times {
+			if at := place.move(t); at >= 0 {
+				if value, known := next.values[i], c.values[at]; value > known || math.IsNaN(known) {
+					c.values[at] = value
+				}
+			}
+		}
 		return
 	}
 	if len(c.ranks) != len(c.values) {
@@ -87,7 +115,7 @@ func (c *column) take(g grid, next candidate) {
 		}
 	}
 	for i, t := range next.times {
-		at, value := g.at(t), next.values[i]
+		at, value := place.move(t), next.values[i]
 		if at < 0 || math.IsNaN(value) {
 			continue
 		}
