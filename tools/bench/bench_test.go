@@ -28,8 +28,8 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"history-decode-range":             "bench history-decode-range ours=60ms rival=client_golang 960ms ratio=16 goal=12 ok",
-		"history-decode-range-allocations": "bench history-decode-range-allocations ours=10300 rival=limit 20000 ratio=0.515 goal=1 ok",
+		"history-decode-range":             "bench history-decode-range ours=60ms rival=client_golang 960ms ratio=16 goal=15 ok",
+		"history-decode-range-allocations": "bench history-decode-range-allocations ours=10300 rival=client_golang 2090000 ratio=203 goal=100 ok",
 		"live-delay":                       "bench live-delay ours=31ms rival=period 100ms ratio=0.31 goal=0.25 SHORT",
 	}
 	for _, e := range entries {
