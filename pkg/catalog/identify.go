@@ -99,6 +99,9 @@ func (c *Catalog) node(labels Labels) (name, label, useless string) {
 	return lastName, lastLabel, useless
 }
 
+// UselessHosts is a regular expression for the host labels that name no node.
+func (c *Catalog) UselessHosts() string { return c.useless.String() + "|" + c.exporters.String() }
+
 // Node is the name of the node that labels of any series tell, "" when they tell none.
 func (c *Catalog) Node(labels Labels) string {
 	name, _, _ := c.node(labels)

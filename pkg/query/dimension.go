@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -169,12 +170,15 @@ func (s Scope) restrict(filters []Filter) (Scope, []Filter, error) {
 		if err != nil {
 			return Scope{}, nil, err
 		}
+		if d.ofOwner() {
+			f = f.withoutUnassigned()
+		}
 		lists := map[dimension]*[]string{
 			dimCluster: &s.Clusters, dimNode: &s.Nodes, dimUUID: &s.GPUs, dimModel: &s.Models,
 			dimNamespace: &s.Namespaces, dimPod: &s.Pods, dimJob: &s.Jobs,
 		}
 		list, ok := lists[d]
-		values, plain := f.asList(d)
+		values, plain := f.asList()
 		if !ok || !plain || len(*list) > 0 {
 			kept = append(kept, f)
 			continue
@@ -185,13 +189,28 @@ func (s Scope) restrict(filters []Filter) (Scope, []Filter, error) {
 	return s, kept, nil
 }
 
+// withoutUnassigned has the empty value for what a scope calls unassigned.
+func (f Filter) withoutUnassigned() Filter {
+	if f.Operator == opMatch || f.Operator == opNotMatch || !slices.Contains(f.Values, Unassigned) {
+		return f
+	}
+	values := slices.Clone(f.Values)
+	for i, value := range values {
+		if value == Unassigned {
+			values[i] = ""
+		}
+	}
+	f.Values = normal(values)
+	return f
+}
+
 // asList is the filter as a list of a scope, false where a list cannot say the same: lists hold no negations and no
 // empty values, some exact values would be taken for expressions there, and expressions of owners never match nobody.
-func (f Filter) asList(d dimension) ([]string, bool) {
+func (f Filter) asList() ([]string, bool) {
 	switch f.Operator {
 	case opEqual, opOneOf:
 		for _, value := range f.Values {
-			if _, isRegex := pattern(value); isRegex || value == "" || d.ofOwner() && value == Unassigned {
+			if _, isRegex := pattern(value); isRegex || value == "" {
 				return nil, false
 			}
 		}

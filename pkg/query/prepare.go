@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -118,6 +119,12 @@ func (m Macros) scopeAdditions(selector *parser.VectorSelector, scope Scope) (ad
 		var err error
 		if places, err = firstSet(filter.Node, func(label string) clause { return nodeClause(scope, label) }); err != nil {
 			return nil, false, err
+		}
+		scope.Nodes = nil
+	} else if scope.namesAddresses() && !slices.Contains(filter.Node, instance) {
+		var err error
+		if places, err = addressSets(filter.Node, scope, m.Catalog.UselessHosts()); err != nil {
+			return nil, false, fmt.Errorf(`field "expr": %s: %w`, shorten(name), err)
 		}
 		scope.Nodes = nil
 	}
@@ -251,6 +258,32 @@ func ownerAdditions(c *catalog.Catalog, scope Scope) (additions, error) {
 		return nil, err
 	}
 	return product(all, jobs)
+}
+
+// namesAddresses reports whether a node is given by its address, as nodes are that only the scraped address names.
+func (s Scope) namesAddresses() bool {
+	return slices.ContainsFunc(s.Nodes, func(node string) bool {
+		_, err := netip.ParseAddr(node)
+		return err == nil
+	})
+}
+
+// addressSets are the matchers for series of nodes that some label names, and the scraped address where none of them is of use.
+func addressSets(names []string, scope Scope, useless string) (additions, error) {
+	var sets additions
+	var before []*labels.Matcher
+	for _, name := range slices.Concat(names, []string{instance}) {
+		c := nodeClause(scope, name)
+		b := matcherBuilder{matchers: slices.Clone(before)}
+		b.add(labels.MatchRegexp, c.label, c.regex)
+		none := matcherBuilder{matchers: before}
+		none.add(labels.MatchRegexp, name, useless+"|")
+		if err := errors.Join(b.err, none.err); err != nil {
+			return nil, err
+		}
+		sets, before = append(sets, b.matchers), none.matchers
+	}
+	return sets, nil
 }
 
 // firstSet are the matchers for what is in the first of several labels that is set.

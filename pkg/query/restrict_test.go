@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/require"
 )
 
@@ -69,5 +70,52 @@ func TestRegularExpressionsOfAScopeAreOnTheirOwn(t *testing.T) {
 func TestAFilterOfSeveralValuesKeepsTheEmptyOne(t *testing.T) {
 	for operator, want := range map[string]string{"=|": `up{pod=~"a|b|"}`, "!=|": `up{pod!~"a|b|"}`} {
 		require.Equal(t, want, prepared(t, `{"expr":"up","adhocFilters":[{"key":"pod","operator":"`+operator+`","values":["","b","a"]}]}`).Text)
+	}
+}
+
+// Nodes whose host label is of no use are called by their address, and are found by it.
+func TestNodesAreFoundByTheirAddress(t *testing.T) {
+	text := restricted(t, "DCGM_FI_DEV_GPU_UTIL", `"nodes":["10.9.0.11","n1"]`).Text
+	for host, want := range map[string]bool{"n1": true, "n2": false, "localhost": false, "": false, "dcgm-exporter-zz9x1": false, "10.9.0.11": true} {
+		for _, address := range []string{"10.9.0.11:9400", "10.9.0.12:9400"} {
+			for _, label := range []string{"hostname", "Hostname"} {
+				atAddress := address == "10.9.0.11:9400" && host != "n2"
+				require.Equal(t, want || atAddress, selects(t, text, map[string]string{label: host, "instance": address}), "%s=%s at %s: %s", label, host, address, text)
+			}
+		}
+	}
+	require.Equal(t, `gpu_power_watts{node=~"n1"}`, restricted(t, "gpu_power_watts", `"nodes":["n1"]`).Text)
+}
+
+// selects reports whether one of an expression's selectors takes a series.
+func selects(t *testing.T, text string, series map[string]string) bool {
+	t.Helper()
+	expr, err := parsePromQL(text)
+	require.NoError(t, err)
+	found := false
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		if selector, ok := node.(*parser.VectorSelector); ok {
+			all := true
+			for _, m := range selector.LabelMatchers {
+				all = all && (m.Name == "__name__" || m.Matches(series[m.Name]))
+			}
+			found = found || all
+		}
+		return nil
+	})
+	return found
+}
+
+// A dashboard's filter for what nobody has says so as a scope does.
+func TestFiltersKnowTheUnassigned(t *testing.T) {
+	for filter, want := range map[string][2]bool{ // of nobody's device, of p's
+		`"operator":"=","value":"unassigned"`:          {true, false},
+		`"operator":"!=","value":"unassigned"`:         {false, true},
+		`"operator":"=|","values":["unassigned","p"]`:  {true, true},
+		`"operator":"=|","values":["unassigned","q"]`:  {true, false},
+		`"operator":"!=|","values":["unassigned","q"]`: {false, true},
+	} {
+		q := mustParse(t, `{"metric":"gpu_power_watts","adhocFilters":[{"key":"pod",`+filter+`}]}`, TypeMetric)
+		require.Equal(t, want, [2]bool{q.Scope.MatchesOwner("", "", ""), q.Scope.MatchesOwner("lab", "p", "")}, filter)
 	}
 }
