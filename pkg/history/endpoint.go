@@ -55,6 +55,7 @@ type endpoint struct {
 
 	useGET atomic.Bool // POST was refused
 	waits  waits
+	clock  theirClock
 	told   atomic.Pointer[[]Agent] // the agents that it listed when it last answered
 
 	vocabulary cache[vocabulary]
@@ -214,10 +215,12 @@ func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bo
 		// A query changes nothing, so the transport may send it again when an idle connection turns out to be closed.
 		req.Header["Idempotency-Key"] = nil
 	}
+	asked := e.now()
 	resp, err := e.http.Do(e.link.prepare(req))
 	if err != nil {
 		return nil, body{}, err
 	}
+	e.clock.hear(resp.Header, asked)
 	text, err := e.read(resp)
 	return resp, text, err
 }

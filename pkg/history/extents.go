@@ -91,6 +91,7 @@ func (x *extents) close() {
 // asking is a range query on its way through the cache.
 type asking struct {
 	*endpoint
+	purity
 	key   cacheKey
 	grid  axis
 	form  url.Values // without the range
@@ -205,10 +206,17 @@ func (x *extents) cacheable(q *asking) bool {
 		x.traits.Add(q.key, known)
 		x.mu.Unlock()
 	}
-	settled, ok := known.settled(q.now - x.freshness(q.grid.step).Milliseconds())
+	q.purity = known.purity
+	var some bool
+	q.settled, some = x.settled(q, q.now)
+	return some && known.soiled <= q.now
+}
+
+// settled is the newest tick that does not change any more for a server at a time, false when there is none.
+func (x *extents) settled(q *asking, now int64) (int64, bool) {
+	settled, ok := q.purity.settled(now - x.freshness(q.grid.step).Milliseconds())
 	// A sample that arrives just in time may have the time itself.
-	q.settled = q.grid.tick(settled - 1)
-	return ok && known.soiled <= q.now
+	return q.grid.tick(settled - 1), ok
 }
 
 // freshness is how long ago something must be for samples to have arrived.
@@ -303,9 +311,13 @@ func (x *extents) fetch(ctx context.Context, q *asking, piece span) (fetched, er
 
 // keep caches what is settled of a slab.
 func (x *extents) keep(q *asking, e *slab) {
-	for from := e.from; from <= min(e.to, q.settled); {
+	settled, some := x.settled(q, q.now-q.clock.behind.Load())
+	if !some {
+		return
+	}
+	for from := e.from; from <= min(e.to, settled); {
 		key := blockKey{q.key, blockOf(from)}
-		to := min((key.block+1)*blockTicks-1, e.to, q.settled)
+		to := min((key.block+1)*blockTicks-1, e.to, settled)
 		part := e.cut(from, to)
 		age := time.Duration(q.now-q.grid.time(to)) * time.Millisecond
 		trusted := trust(age)

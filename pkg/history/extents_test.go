@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -226,6 +227,37 @@ func TestOffsetsIntoTheFutureAreFreshForLonger(t *testing.T) {
 	_, _, spans := u.reset()
 	if len(spans) != 1 || spans[0][0] != fmt.Sprint(noon.Add(-12*time.Minute).Unix()) {
 		t.Errorf("asked for %v", spans)
+	}
+}
+
+// A server whose clock is behind repeats its newest value in what is our past.
+func TestWhatIsTheFutureForTheServerIsNotKept(t *testing.T) {
+	now := noon
+	const behind = 3 * time.Minute
+	whole := steady(1, noon.Add(time.Hour), 3*time.Hour)
+	served := steady(1, now.Add(-behind), 2*time.Hour)
+	u := &upstream{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", now.Add(-behind).UTC().Format(http.TimeFormat))
+		served.ServeHTTP(w, r)
+	})}
+	cached, plain := cachedAt(t, u, &now, Options{}), cachedAt(t, u, &now, Options{CacheBytes: -1})
+	for range 20 {
+		w := windowOf(now.Add(-30*time.Minute), now, 30*time.Second)
+		if got, want := rangeOf(t, cached, "gauge", w), rangeOf(t, plain, "gauge", w); !same(t, got, want) {
+			t.Fatalf("got %s\nwant %s", show(got), show(want))
+		}
+		now = now.Add(30 * time.Second)
+		served = steady(1, now.Add(-behind), 2*time.Hour)
+	}
+	// When the clock is right again that counts.
+	served = whole
+	u.Handler = whole
+	w := windowOf(now.Add(-30*time.Minute), now, 30*time.Second)
+	rangeOf(t, cached, "gauge", w)
+	u.reset()
+	rangeOf(t, cached, "gauge", w)
+	if _, samples, _ := u.reset(); samples == 0 || samples > 12 {
+		t.Errorf("%d samples", samples)
 	}
 }
 
