@@ -86,6 +86,7 @@ func (h *History) Coverage(ctx context.Context, scope query.Scope) Coverage {
 	slices.SortFunc(clusters, func(a, b *census) int { return strings.Compare(a.cluster, b.cluster) })
 	for _, one := range clusters {
 		one.roster.complete()
+		c.Notices = append(c.Notices, one.nobody()...)
 		for _, m := range h.catalog.Metrics() {
 			c.Rows = append(c.Rows, one.rows(m)...)
 		}
@@ -98,6 +99,21 @@ func (h *History) Coverage(ctx context.Context, scope query.Scope) Coverage {
 		c.Notices = append(c.Notices, gpu.Notice{Severity: gpu.Info, Text: "Namespaces, pods and jobs narrow the metrics of workloads only: coverage of GPUs is of all in the rest of the selection."})
 	}
 	return c
+}
+
+// nobody says so when there is no GPU to list anything of: an empty table would look as if nothing were missing.
+func (c *census) nobody() []gpu.Notice {
+	for _, known := range c.roster {
+		if c.scope.Matches(known.device) {
+			return nil
+		}
+	}
+	text := "No GPU of the cluster " + c.cluster + " is in the selection."
+	if len(c.roster) == 0 {
+		text = "No GPU is known in the cluster " + c.cluster + ": none of its servers has a series of a GPU exporter that the catalogue knows. " +
+			"Let them scrape warpwatch-agent, dcgm-exporter or nvidia_gpu_exporter, or describe yours under dialects."
+	}
+	return []gpu.Notice{{Severity: gpu.Warning, Text: text}}
 }
 
 // seen is a sighting at one server.

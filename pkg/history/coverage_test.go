@@ -177,3 +177,16 @@ func TestCoverageOfSeveralServers(t *testing.T) {
 		t.Error("no error without any answer")
 	}
 }
+
+// An empty table must not look as if nothing were missing.
+func TestCoverageOfNothing(t *testing.T) {
+	c := open(t, &promtest.Store{}).Coverage(context.Background(), scopeOf(t, ""))
+	wantNotice(t, c.Notices, "No GPU is known in the cluster north: none of its servers has a series of a GPU exporter that the catalogue knows.")
+	h := open(t, watts(0, 10))
+	wantNotice(t, h.Coverage(context.Background(), scopeOf(t, `"nodes":["no-such"]`)).Notices, "No GPU of the cluster north is in the selection.")
+	for _, n := range h.Coverage(context.Background(), scopeOf(t, "")).Notices {
+		if strings.Contains(n.Text, "No GPU") {
+			t.Error(n.Text)
+		}
+	}
+}
