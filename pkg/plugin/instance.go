@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
@@ -187,7 +188,8 @@ func (d *Datasource) Dispose() {
 	if d.live != nil {
 		d.live.Close()
 	}
-	for _, idle := range d.close {
-		idle()
+	// Last what was opened first: what ends may still use connections.
+	for _, end := range slices.Backward(d.close) {
+		end()
 	}
 }
