@@ -56,8 +56,8 @@ func (l *listener) add(ctx context.Context, i int) error {
 		known := maps.Clone(l.boards)
 		l.source.registering.Add(1)
 		go func() {
-			defer l.source.registering.Add(-1)
 			defer close(r.done)
+			defer l.source.registering.Add(-1) // before anybody is told that it is done
 			r.err = r.ask(l.source.lib, i, l.set, known)
 		}()
 	}
