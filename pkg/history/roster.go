@@ -1,7 +1,9 @@
 package history
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -38,7 +40,7 @@ func (r roster) add(id catalog.Identified, rank int) {
 		known = &resident{device: d, rank: rank}
 		r[keyOf(d)] = known
 	} else {
-		better := rank < known.rank && d.Node != ""
+		better := d.Node != "" && (rank < known.rank || rank == known.rank && comesFirst(d, known.device))
 		known.device = merged(known.device, d, better)
 		if better {
 			known.rank = rank
@@ -47,6 +49,12 @@ func (r roster) add(id catalog.Identified, rank int) {
 	if host.value != "" && !slices.Contains(known.hosts, host) {
 		known.hosts = append(known.hosts, host)
 	}
+}
+
+// comesFirst decides between two that are as good, whatever order they come in: names must not change from one answer to the
+// next.
+func comesFirst(a, b gpu.Device) bool {
+	return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Model, b.Model), strings.Compare(a.Driver, b.Driver), a.Index-b.Index) < 0
 }
 
 // merged is a with what it lacks from b, or the other way round when b is better.
@@ -82,7 +90,7 @@ func (r roster) take(other roster) {
 			r[key] = &copied
 			continue
 		}
-		better := theirs.rank < ours.rank && theirs.device.Node != ""
+		better := theirs.device.Node != "" && (theirs.rank < ours.rank || theirs.rank == ours.rank && comesFirst(theirs.device, ours.device))
 		ours.device = merged(ours.device, theirs.device, better)
 		if better {
 			ours.rank = theirs.rank
@@ -98,10 +106,8 @@ func (r roster) take(other roster) {
 // complete lets instances and their boards know of each other: a board that only its instances tell of is there too, and
 // both are on the same node, have one model and one driver.
 func (r roster) complete() {
-	for key, child := range r {
-		if key.instance == "" {
-			continue
-		}
+	for _, key := range r.instances() {
+		child := r[key]
 		parent, ok := r[key.parent()]
 		if !ok {
 			board := child.device
@@ -121,6 +127,20 @@ func (r roster) complete() {
 			child.device = merged(child.device, board, false)
 		}
 	}
+}
+
+// instances are the keys of MIG instances, those of the best rank first.
+func (r roster) instances() []deviceKey {
+	var keys []deviceKey
+	for key := range r {
+		if key.instance != "" {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b deviceKey) int {
+		return cmp.Or(r[a].rank-r[b].rank, strings.Compare(a.cluster, b.cluster), strings.Compare(a.uuid, b.uuid), strings.Compare(a.instance, b.instance))
+	})
+	return keys
 }
 
 // devices are sorted by cluster, node, index and instance.
