@@ -44,13 +44,22 @@ type extents struct {
 // trait is what is special about a key.
 type trait struct {
 	purity
-	soiled int64 // Unix milliseconds up to which answers are taken to carry remarks
+	soiled int64 // Unix milliseconds up to which answers are not kept
 }
 
-// fetched is an answer of a server, as a slab if it can be one.
+// fetched is an answer of a server, and the same as a slab if it can be one.
 type fetched struct {
 	*slab
-	raw *answer
+	raw    *answer
+	shared bool // with others who ask
+}
+
+// own is the answer with values that are the caller's own.
+func (f fetched) own() *answer {
+	if f.shared {
+		return f.raw.clone()
+	}
+	return f.raw
 }
 
 func newExtents(o Options) (*extents, error) {
@@ -159,10 +168,12 @@ func (x *extents) overRange(ctx context.Context, e *endpoint, form url.Values, s
 	}
 	for i, part := range got {
 		if part.slab == nil {
-			x.soil(q.key, q.now+soiledTTL.Milliseconds())
-			if asked[i] == (span{from, to}) {
-				return part.raw.clone(), nil
-			}
+			x.soil(&q)
+		}
+		switch {
+		case asked[i] == (span{from, to}):
+			return part.own(), nil
+		case part.slab == nil:
 			return x.asIs(ctx, &q, start, end)
 		}
 		have = append(have, stretch{part.slab, part.from, part.to})
@@ -227,14 +238,15 @@ func (x *extents) freshness(step int64) time.Duration {
 	return max(2*time.Duration(step)*time.Millisecond, leastFreshness, 4*x.options.ScrapeInterval)
 }
 
-// soil notes that the key's answers carry remarks, so that they are not asked for in pieces in vain.
-func (x *extents) soil(key cacheKey, until int64) {
+// soil notes that the key's answers cannot be kept for now, because they carry remarks or are too large, so that they are not
+// taken to pieces in vain.
+func (x *extents) soil(q *asking) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	known, ok := x.traits.Get(key)
+	known, ok := x.traits.Get(q.key)
 	if ok {
-		known.soiled = until
-		x.traits.Add(key, known)
+		known.soiled = q.now + soiledTTL.Milliseconds()
+		x.traits.Add(q.key, known)
 	}
 }
 
@@ -298,13 +310,13 @@ func (x *extents) fetch(ctx context.Context, q *asking, piece span) (fetched, er
 		a = quieted(a, q.quiet)
 		part := fetched{slab: slabOf(a, q.grid, piece.from, piece.to), raw: a}
 		if part.slab != nil {
-			part.raw = nil
 			x.keep(q, part.slab)
 		}
 		return part, nil
 	})
 	if shared {
 		x.metrics.shared.Inc()
+		part.shared = true
 	}
 	return part, err
 }
@@ -325,9 +337,12 @@ func (x *extents) keep(q *asking, e *slab) {
 			trusted = emptyTrust
 		}
 		part.until = q.now + trusted.Milliseconds()
-		if kept := x.memory.put(key, part, q.now); kept != nil {
-			x.toRemote(key, kept, q.now)
+		kept := x.memory.put(key, part, q.now)
+		if kept == nil {
+			x.soil(q)
+			return
 		}
+		x.toRemote(key, kept, q.now)
 		from = to + 1
 	}
 }

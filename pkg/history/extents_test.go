@@ -360,6 +360,29 @@ func TestTheBudgetHolds(t *testing.T) {
 	}
 }
 
+// What is too large to be kept is not taken to pieces at every refresh.
+func TestWhatIsTooLargeIsLeftAlone(t *testing.T) {
+	u := &upstream{Handler: steady(9, noon.Add(time.Hour), 8*time.Hour)}
+	now := noon
+	metrics, err := NewCacheMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := cachedAt(t, u, &now, Options{CacheBytes: 10_000, CacheMetrics: metrics})
+	for i := range 10 {
+		if r := rangeOf(t, h, "gauge", windowOf(now.Add(-6*time.Hour), now, 30*time.Second)); len(r.Series) != 9 || len(r.Series[0].Values) != 721 {
+			t.Fatalf("%v", r.Err)
+		}
+		if requests, samples, _ := u.reset(); requests != 1 || samples != 9*721 {
+			t.Errorf("%d: %d requests, %d samples", i, requests, samples)
+		}
+		now = now.Add(30 * time.Second)
+	}
+	if refused, bypassed := testutil.ToFloat64(metrics.refused), testutil.ToFloat64(metrics.requests.WithLabelValues(cacheBypass)); refused != 1 || bypassed != 9 {
+		t.Errorf("%v refused, %v bypassed", refused, bypassed)
+	}
+}
+
 func TestMetricsAreRegisteredOnce(t *testing.T) {
 	r := prometheus.NewPedanticRegistry()
 	if _, err := NewCacheMetrics(r); err != nil {
