@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -289,4 +291,24 @@ func TestOldSamplesAreSaidInATable(t *testing.T) {
 		notNotice(t, askOver(t, open(t, s, replica), "gpu_utilization_ratio", scope, window(240, 15*time.Second)).Notices, "not of now")
 		wantNotice(t, result.Notices, "The last samples in Prometheus are not of now: n1 · GPU 0 · H100 80GB HBM3 at "+clock((t0+60)*1000)+". Where")
 	}
+}
+
+// The past is asked for where values fit several units. That the server finds it too much is no reason to show nothing.
+func TestUnitsAreInDoubtWhereThePastIsNotToBeHad(t *testing.T) {
+	s := &promtest.Store{}
+	s.Constant(map[string]string{"__name__": "DCGM_FI_DEV_GPU_UTIL_RATIO", "UUID": "GPU-1", "gpu": "0", "hostname": "a", "instance": "a:9400"}, 1)
+	h := openAt(t, Endpoint{ID: "p", Cluster: "north", URL: promtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		if strings.Contains(r.Form.Get("query"), "max_over_time") {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = io.WriteString(w, `{"status":"error","errorType":"execution","error":"query processing would load too many samples into memory in query execution"}`)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))})
+	result := ask(t, h, "gpu_utilization_ratio", "")
+	if result.Err != nil || len(result.Series) != 1 {
+		t.Fatalf("%v, %d series", result.Err, len(result.Series))
+	}
+	wantNotice(t, result.Notices, "The unit of DCGM_FI_DEV_GPU_UTIL_RATIO at a:9400 is not certain")
 }

@@ -150,9 +150,10 @@ func (h *History) decide(ctx context.Context, e *endpoint, found map[target]*und
 	}
 	if len(levels) > 0 {
 		past, err := h.pastMaximum(ctx, e, levels)
-		if err != nil {
+		if err != nil && ctx.Err() != nil {
 			return known, err
 		}
+		// What is heavy for the server, or not allowed, leaves the unit in doubt, which is said.
 		for t, largest := range past {
 			if o, ok := found[t]; ok {
 				h.catalog.Observe(&o.evidence, largest)
