@@ -148,6 +148,9 @@ func (s Source) Conditions() []Condition {
 // Accepts reports whether a series with these labels is a source: one name may stand for several metrics, told apart by
 // labels.
 func (s Source) Accepts(labels Labels) bool {
+	if OfOthers(s.Dialect, labels) {
+		return false
+	}
 	for _, c := range s.Conditions() {
 		value := labels.Get(c.Label)
 		if value == "" {

@@ -40,3 +40,13 @@ func (c *Catalog) ofAgent(name string) bool {
 	_, known := c.Metric(stem + rest)
 	return known
 }
+
+// OfOthers reports whether a series that is named like one of the agent's is another exporter's, by what it calls a UUID:
+// other vendors' GPUs, and things that are none, have base units in their names, too.
+func OfOthers(d Dialect, labels Labels) bool {
+	if d != Warpwatch || labels.Get("gpu_uuid") != "" {
+		return false
+	}
+	uuid := first(labels, []string{"UUID", "uuid"})
+	return uuid != "" && !strings.HasPrefix(uuid, "GPU-")
+}

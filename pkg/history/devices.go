@@ -105,7 +105,7 @@ func (h *History) inventory(ctx context.Context, e *endpoint) (*inventory, error
 				continue
 			}
 			id, ok := h.catalog.Resolve(s.Labels)
-			if !ok {
+			if !ok || catalog.OfOthers(catalog.Dialect(s.Labels.Get(tag)), s.Labels) {
 				continue
 			}
 			id.Device.Cluster = e.Cluster

@@ -192,7 +192,7 @@ func (f finder) sight(s rawSeries) {
 	sources := asked.devices[name]
 	if sources != nil {
 		id, ok := h.catalog.Resolve(s.Labels)
-		if !ok {
+		if !ok || catalog.OfOthers(sources[0].Dialect, s.Labels) {
 			return
 		}
 		id.Device.Cluster = f.endpoint.Cluster

@@ -167,3 +167,32 @@ func TestReportsReachThePanel(t *testing.T) {
 		})
 	}
 }
+
+// Series that are named like the agent's, of other vendors' GPUs and of what is no GPU at all.
+func TestSeriesOfOthersAreNotShown(t *testing.T) {
+	d := exported(t, func(s *promtest.Store) {
+		for _, more := range []map[string]string{
+			{"uuid": "0xdeadbeef", "vendor": "amd", "hostname": "rocm1"},
+			{"uuid": "5e1f0001-0a00-4a00-8b00-000000000001", "pod": "train-0", "node": "k1"},
+			{"gpu_uuid": "GPU-5e1f0000-0a00-4a00-8b00-000000000000", "gpu": "0", "node": "n1", "model": "NVIDIA H200"},
+		} {
+			for _, name := range []string{"gpu_memory_used_bytes", "gpu_info"} {
+				labels := map[string]string{"__name__": name, "instance": "x:1"}
+				for k, v := range more {
+					labels[k] = v
+				}
+				s.Constant(labels, 1)
+			}
+		}
+	})
+	got := answerTo(t, d, `{"queryType":"metric","metric":"gpu_memory_used_bytes"}`)
+	if v := lastOf(t, got); len(v) != 1 || v["n1 · GPU 0 · H200"] != 1 {
+		t.Errorf("got %v", v)
+	}
+	if text := noticeTexts(got); text != "" {
+		t.Errorf("notices %s", text)
+	}
+	if _, body := callResource(t, d, "GET", "variables?kind=gpu"); strings.Count(body, `"value"`) != 1 {
+		t.Errorf("GPUs %s", body)
+	}
+}
