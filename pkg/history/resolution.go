@@ -73,7 +73,7 @@ func (h *History) resolve(ctx context.Context, e *endpoint) (*resolution, error)
 			r.notices = append(r.notices, gpu.Notice{Severity: gpu.Info, Text: "What the exporters say of their series is not known: " + err.Error() + "."})
 		}
 		asked := h.resolvable(words)
-		if r.asked = asked.expr(h, words); r.asked == "" {
+		if r.asked = asked.expr(words); r.asked == "" {
 			return r, nil
 		}
 		a, err := e.query(ctx, instantPath, url.Values{"query": {r.asked}, "limit": {strconv.Itoa(maxSightings)}})
@@ -134,7 +134,7 @@ func (h *History) resolvable(words vocabulary) asked {
 }
 
 // expr asks for one sample of each, with the labels that say what it is of.
-func (a asked) expr(h *History, words vocabulary) string {
+func (a asked) expr(words vocabulary) string {
 	var parts []string
 	for _, list := range []struct {
 		what, function string

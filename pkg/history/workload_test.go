@@ -267,7 +267,7 @@ func TestWorkloadExpressionsAreValid(t *testing.T) {
 			}
 		}
 	}
-	check(h.resolvable(words).expr(h, words))
+	check(h.resolvable(words).expr(words))
 	if count < 100 {
 		t.Errorf("only %d expressions", count)
 	}

@@ -202,7 +202,7 @@ func plain(err error) error {
 var (
 	unknownKey = regexp.MustCompile(`(?s)field (.*) not found in type \S+`)
 	twice      = regexp.MustCompile(`mapping key (".*") already defined at line (\d+)`)
-	mistyped   = regexp.MustCompile("(?s)^(line \\d+): cannot unmarshal (.*) into (.*)$")
+	mistyped   = regexp.MustCompile(`(?s)^(line \d+): cannot unmarshal (.*) into (.*)$`)
 	tagged     = regexp.MustCompile("(?s)^!+\\w* ?`(.*)`$")
 )
 

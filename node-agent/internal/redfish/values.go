@@ -98,10 +98,10 @@ func classify(s sensor) (q quantity, port string, factor float64, ok bool) {
 		if s.ReadingUnits != "" && s.ReadingUnits != "Cel" && s.ReadingUnits != "C" {
 			return 0, "", 0, false
 		}
-		switch {
-		case port == "supply":
+		switch port {
+		case "supply":
 			return supplyTemperature, "", 1, true
-		case port == "return":
+		case "return":
 			return returnTemperature, "", 1, true
 		}
 		return inletTemperature, "", 1, !liquid && isInlet(s.PhysicalContext, text)

@@ -42,10 +42,9 @@ func (n quantile) eval(s *Store, t int64) ([]sample, error) {
 		if last > 0 && of[last].count > 0 {
 			rank := n.q * of[last].count
 			i := sort.Search(last, func(i int) bool { return of[i].count >= rank })
-			switch {
-			case i == last:
+			if i == last {
 				value = of[last-1].bound
-			default:
+			} else {
 				lower, under := 0.0, 0.0
 				if i > 0 {
 					lower, under = of[i-1].bound, of[i-1].count
