@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -25,8 +26,10 @@ var trainYAML []byte
 //go:embed dialects.yaml
 var dialectsYAML []byte
 
-// Load reads the built-in catalogue. An error means that the build itself is broken.
-func Load() (*Catalog, error) { return load(dialectsYAML, metricsYAML, serveYAML, trainYAML) }
+// Load is the built-in catalogue. It is read once, as it never changes. An error means that the build itself is broken.
+func Load() (*Catalog, error) { return builtIn() }
+
+var builtIn = sync.OnceValues(func() (*Catalog, error) { return load(dialectsYAML, metricsYAML, serveYAML, trainYAML) })
 
 // metricRow and the types below are the files' shape; see the comments there for the meaning.
 type metricRow struct {
