@@ -41,9 +41,6 @@ type shown struct {
 	stale     bool
 }
 
-// staleAfter is how old the newest frame may be: after that its readings say nothing about now.
-func staleAfter(f *snapshot.Frame) time.Duration { return max(10*time.Second, 5*f.Schema.Node.Period) }
-
 // Append writes the text after dst. A reading that was not taken has no line. However many ask, the text is made once for
 // each frame.
 func (e *Exporter) Append(dst []byte, now time.Time) []byte {
@@ -53,7 +50,7 @@ func (e *Exporter) Append(dst []byte, now time.Time) []byte {
 	if f == nil {
 		return append(dst, e.head...)
 	}
-	want := shown{frame: f, stale: now.Sub(f.Time) > staleAfter(f)}
+	want := shown{frame: f, stale: f.Stale(now)}
 	if e.o.Owners != nil {
 		want.owners, _ = e.o.Owners.Get()
 	}

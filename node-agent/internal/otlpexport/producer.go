@@ -25,9 +25,6 @@ type producer struct {
 	layout *layout
 }
 
-// staleAfter is how old the newest frame may be: after that its readings say nothing about now.
-func staleAfter(f *snapshot.Frame) time.Duration { return max(10*time.Second, 5*f.Schema.Node.Period) }
-
 // Produce implements metric.Producer.
 func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	f := p.store.Newest()
@@ -40,7 +37,7 @@ func (p *producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 		p.layout = newLayout(f.Schema)
 	}
 	now := p.now()
-	fresh := now.Sub(f.Time) <= staleAfter(f)
+	fresh := !f.Stale(now)
 	var metrics []metricdata.Metrics
 	if fresh {
 		metrics = p.layout.readings(f)

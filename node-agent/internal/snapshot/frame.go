@@ -22,6 +22,11 @@ type Frame struct {
 	Status  *Status
 }
 
+// Stale reports whether the frame is too old for its readings to say anything about now.
+func (f *Frame) Stale(now time.Time) bool {
+	return now.Sub(f.Time) > max(10*time.Second, 5*f.Schema.Node.Period)
+}
+
 // Status is how the node and its boards are. It is shared by frames as long as it stays the same.
 type Status struct {
 	Source   Condition // of the source as a whole
