@@ -103,7 +103,11 @@ type Request struct {
 	// Send the list of processes now and whenever it was read again.
 	Processes bool `protobuf:"varint,7,opt,name=processes,proto3" json:"processes,omitempty"`
 	// Send the owners of the devices now and whenever they change.
-	Owners        bool `protobuf:"varint,8,opt,name=owners,proto3" json:"owners,omitempty"`
+	Owners bool `protobuf:"varint,8,opt,name=owners,proto3" json:"owners,omitempty"`
+	// How far apart samples should be while this reader is connected, where that is less than the agent's own period.
+	// The agent takes samples as often as the most eager of its readers wishes, never more often than
+	// Schema.min_period_ms, and says what it does in a new Schema. 0: no wish.
+	PeriodMs      uint32 `protobuf:"varint,9,opt,name=period_ms,json=periodMs,proto3" json:"period_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -192,6 +196,13 @@ func (x *Request) GetOwners() bool {
 		return x.Owners
 	}
 	return false
+}
+
+func (x *Request) GetPeriodMs() uint32 {
+	if x != nil {
+		return x.PeriodMs
+	}
+	return 0
 }
 
 // Message is what the agent sends.
@@ -360,7 +371,9 @@ type Schema struct {
 	Columns       []*Column `protobuf:"bytes,9,rep,name=columns,proto3" json:"columns,omitempty"`
 	DriverVersion string    `protobuf:"bytes,10,opt,name=driver_version,json=driverVersion,proto3" json:"driver_version,omitempty"`
 	// "nvml" or "simulate".
-	Source        string `protobuf:"bytes,11,opt,name=source,proto3" json:"source,omitempty"`
+	Source string `protobuf:"bytes,11,opt,name=source,proto3" json:"source,omitempty"`
+	// The shortest period that a reader's wish can bring about; 0 or period_ms: wishes are not heard.
+	MinPeriodMs   uint32 `protobuf:"varint,12,opt,name=min_period_ms,json=minPeriodMs,proto3" json:"min_period_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -470,6 +483,13 @@ func (x *Schema) GetSource() string {
 		return x.Source
 	}
 	return ""
+}
+
+func (x *Schema) GetMinPeriodMs() uint32 {
+	if x != nil {
+		return x.MinPeriodMs
+	}
+	return 0
 }
 
 // Device is a GPU or a MIG instance.
@@ -1457,7 +1477,7 @@ var File_pkg_wire_agent_proto protoreflect.FileDescriptor
 
 const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x14pkg/wire/agent.proto\x12\x12warpwatch.agent.v1\"\xf9\x01\n" +
+	"\x14pkg/wire/agent.proto\x12\x12warpwatch.agent.v1\"\x96\x02\n" +
 	"\aRequest\x12!\n" +
 	"\fresume_epoch\x18\x01 \x01(\tR\vresumeEpoch\x12!\n" +
 	"\fresume_after\x18\x02 \x01(\x04R\vresumeAfter\x12\x1f\n" +
@@ -1467,7 +1487,8 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\x06events\x18\x05 \x01(\bR\x06events\x12!\n" +
 	"\fevents_after\x18\x06 \x01(\x04R\veventsAfter\x12\x1c\n" +
 	"\tprocesses\x18\a \x01(\bR\tprocesses\x12\x16\n" +
-	"\x06owners\x18\b \x01(\bR\x06owners\"\xe4\x02\n" +
+	"\x06owners\x18\b \x01(\bR\x06owners\x12\x1b\n" +
+	"\tperiod_ms\x18\t \x01(\rR\bperiodMs\"\xe4\x02\n" +
 	"\aMessage\x124\n" +
 	"\x06schema\x18\x01 \x01(\v2\x1a.warpwatch.agent.v1.SchemaH\x00R\x06schema\x121\n" +
 	"\x05batch\x18\x02 \x01(\v2\x19.warpwatch.agent.v1.BatchH\x00R\x05batch\x12=\n" +
@@ -1475,7 +1496,7 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\x06events\x18\x04 \x01(\v2\x1a.warpwatch.agent.v1.EventsH\x00R\x06events\x12=\n" +
 	"\tprocesses\x18\x05 \x01(\v2\x1d.warpwatch.agent.v1.ProcessesH\x00R\tprocesses\x124\n" +
 	"\x06owners\x18\x06 \x01(\v2\x1a.warpwatch.agent.v1.OwnersH\x00R\x06ownersB\x06\n" +
-	"\x04body\"\x84\x03\n" +
+	"\x04body\"\xa8\x03\n" +
 	"\x06Schema\x12%\n" +
 	"\x0eschema_version\x18\x01 \x01(\rR\rschemaVersion\x12#\n" +
 	"\ragent_version\x18\x02 \x01(\tR\fagentVersion\x12\x14\n" +
@@ -1488,7 +1509,8 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\acolumns\x18\t \x03(\v2\x1a.warpwatch.agent.v1.ColumnR\acolumns\x12%\n" +
 	"\x0edriver_version\x18\n" +
 	" \x01(\tR\rdriverVersion\x12\x16\n" +
-	"\x06source\x18\v \x01(\tR\x06source\"\xc1\x02\n" +
+	"\x06source\x18\v \x01(\tR\x06source\x12\"\n" +
+	"\rmin_period_ms\x18\f \x01(\rR\vminPeriodMs\"\xc1\x02\n" +
 	"\x06Device\x12\x12\n" +
 	"\x04uuid\x18\x01 \x01(\tR\x04uuid\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
