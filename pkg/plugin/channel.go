@@ -135,6 +135,9 @@ func (c channel) encode() (raw []byte, path string, err error) {
 // errNoChannel is a subscription that names no stream of this plugin.
 var errNoChannel = errors.New("a live channel needs the query it streams: open it from a panel of this data source")
 
+// errLongQuery is a query that no channel can carry.
+var errLongQuery = errors.New("the query names too much for a live channel: select by a regular expression like /gpu-.*/, or leave the list empty for all")
+
 // errForeignChannel is a subscription whose query is not the one that its path was made from.
 var errForeignChannel = errors.New("the query does not belong to this live channel")
 
@@ -159,7 +162,7 @@ func parseChannel(path string, raw json.RawMessage) (channel, query.Query, error
 	if own != path {
 		return channel{}, query.Query{}, errForeignChannel
 	}
-	if q.Type != query.TypeMetric || c.StepMs < 1 || c.PeriodMs < 0 || c.MeasuredMs < 0 || c.IntervalMs < 0 {
+	if c.StepMs < 1 || c.PeriodMs < 0 || c.MeasuredMs < 0 || c.IntervalMs < 0 {
 		return channel{}, query.Query{}, errNoChannel
 	}
 	return c, q, nil

@@ -144,14 +144,6 @@ func (a answer) split(custom any) data.Frames {
 	return out
 }
 
-// live is what the browser needs to continue a frame.
-type liveMeta struct {
-	Path    string  `json:"path"`
-	Data    channel `json:"data"`
-	StepMs  int64   `json:"stepMs"`
-	RangeMs int64   `json:"rangeMs"`
-}
-
 func (d *Datasource) streaming(a answer) data.Frames {
 	fields := make([]timeline.Field, len(a.continued))
 	for i, s := range a.continued {

@@ -1,187 +1,141 @@
 package plugin
 
 import (
-	"cmp"
-	"context"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/grafana/grafana-plugin-sdk-go/data"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/query"
 	"github.com/warpwatch/warpwatch/pkg/timeline"
 )
 
-// streamNode is one agent's part in a stream.
-type streamNode struct {
-	columns  columns // of the devices that have a part in a column
-	others   columns // of the other devices in the query's scope
-	expected bool    // rows wait for it
+const (
+	// maxPendingRows bounds what is kept for a Grafana that does not take it: the oldest go.
+	maxPendingRows = 1200
+	// namedTroubles is how many agents in trouble a stream's notices name.
+	namedTroubles = 3
+)
+
+// rowFeed continues the lines of a metric query: a packet is the rows that are complete since the last one.
+type rowFeed struct {
+	channel   channel
+	selection selection
+	plan      timeline.Plan
+	options   frames.Options
+	after     int64 // time of the last row that was shown before, 0 when that is not known
+
+	live  present
+	now   func() time.Time
+	shown func([]gpu.Notice) []gpu.Notice
+
+	rows     *timeline.Rows
+	boards   map[board]bool  // devices that have a column
+	groups   map[string]bool // aggregates that have one
+	nodes    map[string]*streamNode
+	troubles map[string]error // of agents, by address
+	pending  []timeline.Row
+
+	sentNotices []gpu.Notice
 }
 
-// start lays out the rows and fills in what came since the last row that was shown, or else the newest there is.
-func (s *stream) start(ctx context.Context) {
-	fields := s.channel.fields()
-	s.boards, s.groups = map[board]bool{}, map[string]bool{}
-	s.nodes, s.troubles = map[string]*streamNode{}, map[string]error{}
-	for _, f := range fields {
-		if s.plan.By == timeline.ByIdentity {
-			s.boards[boardOf(f.Device)] = true
-		} else {
-			s.groups[groupOf(groupDevice(f.Labels), s.plan.By)] = true
+// rowFeedOf is the feed of a metric query's channel.
+func (d *Datasource) rowFeedOf(path string, c channel, q query.Query) (*rowFeed, error) {
+	m, err := q.MetricIn(d.catalog)
+	if err != nil {
+		return nil, err
+	}
+	aggregation, err := aggregationOf(q, m)
+	if err != nil {
+		return nil, err
+	}
+	s := &rowFeed{
+		channel: c, live: d.live, now: d.now, shown: d.shown,
+		selection: selection{scope: q.Scope, metric: m},
+		plan: timeline.Plan{
+			Keep: keepLive(keepOf(m, q.AggregationOf(m))), Step: c.step(), Period: c.period(), Measured: c.measured(), Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
+		},
+		options: frames.Options{
+			Metric: m.Name, Description: m.Help, Unit: m.ShownUnit(), Rate: m.Kind == catalog.Counter, Step: c.interval(),
+			Naming: frames.Naming{Legend: q.Legend, Clusters: c.Clusters},
+		},
+	}
+	if row, ok := d.handovers.get(path, d.now()); ok {
+		s.after = row
+	}
+	return s, nil
+}
+
+func (s *rowFeed) schema() *data.Frame { return s.frame(s.channel.fields(), nil, nil) }
+
+func (s *rowFeed) wants() live.Select { return live.Select{Match: s.selection.matchesTarget} }
+
+func (s *rowFeed) every() time.Duration { return packetEvery }
+
+// packet is what is new, if anything is: rows alone as long as viewers know the columns, everything when there is one
+// more, or when there is other trouble to tell of.
+//
+// Once the columns have changed every packet carries the schema. Viewers who join later get the schema of the
+// beginning, and a row that does not fit the schema is an error in their browser.
+func (s *rowFeed) packet(now time.Time) (delivery, bool) {
+	s.add(s.rows.Advance(now))
+	fields, notices := s.rows.Fields(), s.shown(s.notices())
+	include := data.IncludeDataOnly
+	changed := !slices.Equal(notices, s.sentNotices)
+	if changed || len(fields) != s.channel.width() {
+		include = data.IncludeAll
+	}
+	if len(s.pending) == 0 && !changed {
+		return delivery{}, false
+	}
+	frame := s.frame(fields, s.pending, notices)
+	s.pending, s.sentNotices = nil, notices
+	return delivery{frame: frame, include: include}, true
+}
+
+func (s *rowFeed) add(rows []timeline.Row) {
+	s.pending = append(s.pending, rows...)
+	if over := len(s.pending) - maxPendingRows; over > 0 {
+		s.pending = s.pending[over:]
+	}
+}
+
+// notices name the agents that are in trouble, in a stable order.
+func (s *rowFeed) notices() []gpu.Notice {
+	addresses := slices.Sorted(maps.Keys(s.troubles))
+	var notices []gpu.Notice
+	for _, address := range addresses[:min(namedTroubles, len(addresses))] {
+		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: "Live data is interrupted: " + s.troubles[address].Error()})
+	}
+	if more := len(addresses) - namedTroubles; more > 0 {
+		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf("Live data of %d more agents is interrupted.", more)})
+	}
+	return notices
+}
+
+// frame is rows as Grafana gets them; without rows it is their schema.
+func (s *rowFeed) frame(fields []timeline.Field, rows []timeline.Row, notices []gpu.Notice) *data.Frame {
+	times := make([]int64, len(rows))
+	series := make([]gpu.Series, len(fields))
+	for i, f := range fields {
+		series[i] = gpu.Series{Device: f.Device, Labels: f.Labels, Times: times, Values: make([]float64, len(rows))}
+	}
+	for at, row := range rows {
+		times[at] = row.Time
+		for i := range series {
+			series[i].Values[at] = valueAt(row, i)
 		}
 	}
-	if s.after == 0 {
-		step := s.plan.Step.Milliseconds()
-		s.after = s.now().Add(-2*s.plan.Step-s.plan.Period).UnixMilli() / step * step
-	}
-	s.rows = timeline.NewRows(timeline.RowPlan{Plan: s.plan, Fields: fields, After: s.after})
-
-	since := time.UnixMilli(s.after)
-	if s.plan.Counter {
-		since = since.Add(-2 * s.plan.RateWindow())
-	}
-	got := window(ctx, s.live, s.selection, since)
-	ticks := ticksOf(slices.DeleteFunc(got.Series, func(l gpu.Series) bool { return !s.keeps(l.Device) }))
-	measured := map[string]bool{}
-	for _, tick := range ticks {
-		measured[tick.Node] = true
-	}
-	for _, status := range got.Nodes {
-		s.status(status)
-		if key := nodeKey(status.Target); measured[key] && status.State == live.Connected {
-			s.expect(key, s.node(key), status.Period)
-		}
-	}
-	for _, tick := range ticks {
-		// By the clock of then: a row waits for what the other nodes measured at its time.
-		s.add(s.rows.Add(time.UnixMilli(tick.Time), tick))
-	}
-}
-
-// groupDevice is a device that is in the group with the labels.
-func groupDevice(labels map[string]string) gpu.Device {
-	return gpu.Device{Identity: gpu.Identity{Cluster: labels["cluster"], Node: labels["node"]}, Model: labels["model"]}
-}
-
-// keeps reports whether a device has a part in a column.
-func (s *stream) keeps(d gpu.Device) bool {
-	if s.plan.By != timeline.ByIdentity {
-		return s.groups[groupOf(d, s.plan.By)]
-	}
-	return s.boards[boardOf(d)]
-}
-
-// ticksOf takes series apart into what each node measured at each time, in the order of time.
-func ticksOf(series []gpu.Series) []timeline.Tick {
-	nodes := map[string][]gpu.Series{}
-	for _, l := range series {
-		key := nodeKey(live.Target{Cluster: l.Device.Cluster, Node: l.Device.Node})
-		nodes[key] = append(nodes[key], l)
-	}
-	var ticks []timeline.Tick
-	for key, lines := range nodes {
-		devices := make([]gpu.Device, len(lines))
-		at := map[int64][]float64{}
-		for i, l := range lines {
-			devices[i] = l.Device
-			for j, t := range l.Times {
-				if at[t] == nil {
-					at[t] = slices.Repeat([]float64{math.NaN()}, len(lines))
-				}
-				at[t][i] = l.Values[j]
-			}
-		}
-		for t, values := range at {
-			ticks = append(ticks, timeline.Tick{Node: key, Time: t, Devices: devices, Values: values})
-		}
-	}
-	slices.SortFunc(ticks, func(a, b timeline.Tick) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), strings.Compare(a.Node, b.Node))
-	})
-	return ticks
-}
-
-// nodeKey is how rows know a node.
-func nodeKey(t live.Target) string { return t.Cluster + groupSeparator + t.Node }
-
-// take is told what an agent sent, or what became of it.
-func (s *stream) take(u live.Update) {
-	if u.Status != nil {
-		s.status(*u.Status)
-	}
-	if u.Schema == nil {
-		return
-	}
-	key := nodeKey(u.Target)
-	n := s.node(key)
-	delete(s.troubles, u.Target.Address)
-	if n.columns.schema != u.Schema {
-		s.layOut(n, u.Schema)
-	}
-	s.grow(n, u)
-	if len(n.columns.devices) == 0 {
-		return
-	}
-	s.expect(key, n, u.Schema.Period())
-	s.add(s.rows.Add(s.now(), timeline.Tick{
-		Node: key, Time: u.Sample.Time.UnixMilli(), Devices: n.columns.devices, Values: n.columns.values(u.Sample),
-	}))
-}
-
-func (s *stream) layOut(n *streamNode, schema *live.Schema) {
-	n.columns = s.selection.columns(schema, s.keeps)
-	n.others = s.selection.columns(schema, func(d gpu.Device) bool { return !s.keeps(d) })
-}
-
-// grow gives a device that appeared since the panel was opened a column of its own. Aggregates and scopes of owners
-// keep their devices: whether a new one belongs to them is for history to say.
-func (s *stream) grow(n *streamNode, u live.Update) {
-	if s.plan.By != timeline.ByIdentity || s.selection.scope.ByOwner() || len(n.others.devices) == 0 {
-		return
-	}
-	grown := false
-	for i, v := range n.others.values(u.Sample) {
-		if !math.IsNaN(v) && len(s.boards) < frames.MaxSeries {
-			s.boards[boardOf(n.others.devices[i])] = true
-			grown = true
-		}
-	}
-	if grown {
-		s.layOut(n, u.Schema)
-	}
-}
-
-func (s *stream) node(key string) *streamNode {
-	n, ok := s.nodes[key]
-	if !ok {
-		n = &streamNode{}
-		s.nodes[key] = n
-	}
-	return n
-}
-
-// status lets rows no longer wait for a node that is not connected.
-func (s *stream) status(status live.NodeStatus) {
-	if status.Err != nil {
-		s.troubles[status.Address] = status.Err
-	} else {
-		delete(s.troubles, status.Address)
-	}
-	if status.State != live.Connected {
-		key := nodeKey(status.Target)
-		s.node(key).expected = false
-		s.rows.Forget(key)
-	}
-}
-
-func (s *stream) expect(key string, n *streamNode, period time.Duration) {
-	if !n.expected {
-		n.expected = true
-		s.rows.Expect(key, period)
-	}
+	o := s.options
+	o.Notices = notices
+	return frames.Wide(series, o)
 }
 
 // valueAt is a row's value in a column, NaN in one that appeared after the row.

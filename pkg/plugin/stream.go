@@ -7,10 +7,6 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
 	"github.com/grafana/grafana-plugin-sdk-go/data"
-
-	"github.com/warpwatch/warpwatch/pkg/catalog"
-	"github.com/warpwatch/warpwatch/pkg/frames"
-	"github.com/warpwatch/warpwatch/pkg/timeline"
 )
 
 var _ backend.StreamHandler = (*Datasource)(nil)
@@ -30,7 +26,7 @@ func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.Subscribe
 		}
 		return &backend.SubscribeStreamResponse{Status: status}, nil
 	}
-	initial, err := backend.NewInitialFrame(s.frame(s.channel.fields(), nil, nil), data.IncludeSchemaOnly)
+	initial, err := backend.NewInitialFrame(s.feed.schema(), data.IncludeSchemaOnly)
 	if err != nil {
 		return nil, backend.PluginError(fmt.Errorf("encode the schema of %s: %w", req.Path, err))
 	}
@@ -69,27 +65,9 @@ func (d *Datasource) stream(path string, raw []byte) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := q.MetricIn(d.catalog)
+	f, err := d.feedOf(path, c, q)
 	if err != nil {
 		return nil, err
 	}
-	aggregation, err := aggregationOf(q, m)
-	if err != nil {
-		return nil, err
-	}
-	s := &stream{
-		path: path, channel: c, live: d.live, now: d.now, shown: d.shown,
-		selection: selection{scope: q.Scope, metric: m},
-		plan: timeline.Plan{
-			Keep: keepLive(keepOf(m, q.AggregationOf(m))), Step: c.step(), Period: c.period(), Measured: c.measured(), Counter: m.Kind == catalog.Counter, Aggregation: aggregation,
-		},
-		options: frames.Options{
-			Metric: m.Name, Description: m.Help, Unit: m.ShownUnit(), Rate: m.Kind == catalog.Counter, Step: c.interval(),
-			Naming: frames.Naming{Legend: q.Legend, Clusters: c.Clusters},
-		},
-	}
-	if row, ok := d.handovers.get(path, d.now()); ok {
-		s.after = row
-	}
-	return s, nil
+	return &stream{path: path, live: d.live, now: d.now, feed: f}, nil
 }

@@ -1,0 +1,185 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/frames"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/timeline"
+)
+
+// streamNode is one agent's part in a stream.
+type streamNode struct {
+	columns  columns // of the devices that have a part in a column
+	others   columns // of the other devices in the query's scope
+	expected bool    // rows wait for it
+}
+
+// start lays out the rows and fills in what came since the last row that was shown, or else the newest there is.
+func (s *rowFeed) start(ctx context.Context) {
+	fields := s.channel.fields()
+	s.boards, s.groups = map[board]bool{}, map[string]bool{}
+	s.nodes, s.troubles = map[string]*streamNode{}, map[string]error{}
+	for _, f := range fields {
+		if s.plan.By == timeline.ByIdentity {
+			s.boards[boardOf(f.Device)] = true
+		} else {
+			s.groups[groupOf(groupDevice(f.Labels), s.plan.By)] = true
+		}
+	}
+	if s.after == 0 {
+		step := s.plan.Step.Milliseconds()
+		s.after = s.now().Add(-2*s.plan.Step-s.plan.Period).UnixMilli() / step * step
+	}
+	s.rows = timeline.NewRows(timeline.RowPlan{Plan: s.plan, Fields: fields, After: s.after})
+
+	since := time.UnixMilli(s.after)
+	if s.plan.Counter {
+		since = since.Add(-2 * s.plan.RateWindow())
+	}
+	got := window(ctx, s.live, s.selection, since)
+	ticks := ticksOf(slices.DeleteFunc(got.Series, func(l gpu.Series) bool { return !s.keeps(l.Device) }))
+	measured := map[string]bool{}
+	for _, tick := range ticks {
+		measured[tick.Node] = true
+	}
+	for _, status := range got.Nodes {
+		s.status(status)
+		if key := nodeKey(status.Target); measured[key] && status.State == live.Connected {
+			s.expect(key, s.node(key), status.Period)
+		}
+	}
+	for _, tick := range ticks {
+		// By the clock of then: a row waits for what the other nodes measured at its time.
+		s.add(s.rows.Add(time.UnixMilli(tick.Time), tick))
+	}
+}
+
+// groupDevice is a device that is in the group with the labels.
+func groupDevice(labels map[string]string) gpu.Device {
+	return gpu.Device{Identity: gpu.Identity{Cluster: labels["cluster"], Node: labels["node"]}, Model: labels["model"]}
+}
+
+// keeps reports whether a device has a part in a column.
+func (s *rowFeed) keeps(d gpu.Device) bool {
+	if s.plan.By != timeline.ByIdentity {
+		return s.groups[groupOf(d, s.plan.By)]
+	}
+	return s.boards[boardOf(d)]
+}
+
+// ticksOf takes series apart into what each node measured at each time, in the order of time.
+func ticksOf(series []gpu.Series) []timeline.Tick {
+	nodes := map[string][]gpu.Series{}
+	for _, l := range series {
+		key := nodeKey(live.Target{Cluster: l.Device.Cluster, Node: l.Device.Node})
+		nodes[key] = append(nodes[key], l)
+	}
+	var ticks []timeline.Tick
+	for key, lines := range nodes {
+		devices := make([]gpu.Device, len(lines))
+		at := map[int64][]float64{}
+		for i, l := range lines {
+			devices[i] = l.Device
+			for j, t := range l.Times {
+				if at[t] == nil {
+					at[t] = slices.Repeat([]float64{math.NaN()}, len(lines))
+				}
+				at[t][i] = l.Values[j]
+			}
+		}
+		for t, values := range at {
+			ticks = append(ticks, timeline.Tick{Node: key, Time: t, Devices: devices, Values: values})
+		}
+	}
+	slices.SortFunc(ticks, func(a, b timeline.Tick) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), strings.Compare(a.Node, b.Node))
+	})
+	return ticks
+}
+
+// nodeKey is how rows know a node.
+func nodeKey(t live.Target) string { return t.Cluster + groupSeparator + t.Node }
+
+// take is told what an agent sent, or what became of it.
+func (s *rowFeed) take(u live.Update) {
+	if u.Status != nil {
+		s.status(*u.Status)
+	}
+	if u.Schema == nil {
+		return
+	}
+	key := nodeKey(u.Target)
+	n := s.node(key)
+	delete(s.troubles, u.Target.Address)
+	if n.columns.schema != u.Schema {
+		s.layOut(n, u.Schema)
+	}
+	s.grow(n, u)
+	if len(n.columns.devices) == 0 {
+		return
+	}
+	s.expect(key, n, u.Schema.Period())
+	s.add(s.rows.Add(s.now(), timeline.Tick{
+		Node: key, Time: u.Sample.Time.UnixMilli(), Devices: n.columns.devices, Values: n.columns.values(u.Sample),
+	}))
+}
+
+func (s *rowFeed) layOut(n *streamNode, schema *live.Schema) {
+	n.columns = s.selection.columns(schema, s.keeps)
+	n.others = s.selection.columns(schema, func(d gpu.Device) bool { return !s.keeps(d) })
+}
+
+// grow gives a device that appeared since the panel was opened a column of its own. Aggregates and scopes of owners
+// keep their devices: whether a new one belongs to them is for history to say.
+func (s *rowFeed) grow(n *streamNode, u live.Update) {
+	if s.plan.By != timeline.ByIdentity || s.selection.scope.ByOwner() || len(n.others.devices) == 0 {
+		return
+	}
+	grown := false
+	for i, v := range n.others.values(u.Sample) {
+		if !math.IsNaN(v) && len(s.boards) < frames.MaxSeries {
+			s.boards[boardOf(n.others.devices[i])] = true
+			grown = true
+		}
+	}
+	if grown {
+		s.layOut(n, u.Schema)
+	}
+}
+
+func (s *rowFeed) node(key string) *streamNode {
+	n, ok := s.nodes[key]
+	if !ok {
+		n = &streamNode{}
+		s.nodes[key] = n
+	}
+	return n
+}
+
+// status lets rows no longer wait for a node that is not connected.
+func (s *rowFeed) status(status live.NodeStatus) {
+	if status.Err != nil {
+		s.troubles[status.Address] = status.Err
+	} else {
+		delete(s.troubles, status.Address)
+	}
+	if status.State != live.Connected {
+		key := nodeKey(status.Target)
+		s.node(key).expected = false
+		s.rows.Forget(key)
+	}
+}
+
+func (s *rowFeed) expect(key string, n *streamNode, period time.Duration) {
+	if !n.expected {
+		n.expected = true
+		s.rows.Expect(key, period)
+	}
+}
