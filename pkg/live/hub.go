@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -49,6 +50,11 @@ type Select struct {
 	Since time.Time
 	// Wait is how long a window waits at most for nodes that are not connected yet.
 	Wait time.Duration
+	// Period is a wish: how far apart samples should be where that is less than the agent's own period. An agent serves
+	// the most eager of those who look, as far as it can, until a while after they went. 0: as the agent takes them.
+	Period time.Duration
+	// What else a subscription hears of, and Now has. Agents are asked for it only while somebody wishes it.
+	Events, Processes, Owners bool
 }
 
 func (s Select) matches(t Target) bool { return s.Match == nil || s.Match(t) }
@@ -70,9 +76,7 @@ func (h *Hub) Close() {
 	subs := h.subs
 	h.subs = nil
 	for _, n := range h.nodes {
-		if n.linger != nil {
-			n.linger.Stop()
-		}
+		n.stopTimers()
 	}
 	h.mu.Unlock()
 	for sub := range subs {
@@ -129,6 +133,7 @@ func (h *Hub) attach(sub *Subscription) {
 		}
 		if n := h.acquire(t); n != nil {
 			sub.nodes[n] = struct{}{}
+			n.look(sub.selected)
 			n.attach(sub)
 		}
 	}
@@ -138,6 +143,7 @@ func (h *Hub) attach(sub *Subscription) {
 func (h *Hub) part(sub *Subscription, n *node) {
 	delete(sub.nodes, n)
 	n.detach(sub)
+	n.lookAway(sub.selected)
 	h.release(n)
 }
 
@@ -195,6 +201,7 @@ func (h *Hub) release(n *node) {
 // retire disconnects a node and keeps what is worth it. The caller holds mu.
 func (h *Hub) retire(n *node) {
 	n.cancel()
+	n.stopTimers()
 	delete(h.nodes, n.place)
 	status, devices := n.snapshot()
 	status.State = Idle
@@ -228,16 +235,11 @@ func (h *Hub) Nodes(ctx context.Context) ([]NodeStatus, error) {
 }
 
 func sortNodes(nodes []NodeStatus) {
-	slices.SortFunc(nodes, func(a, b NodeStatus) int {
-		for _, c := range []int{
-			strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node), strings.Compare(a.Address, b.Address),
-		} {
-			if c != 0 {
-				return c
-			}
-		}
-		return 0
-	})
+	slices.SortFunc(nodes, compareNodes)
+}
+
+func compareNodes(a, b NodeStatus) int {
+	return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node), strings.Compare(a.Address, b.Address))
 }
 
 // remember is what is known of a target. The caller holds mu.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/grafana/dskit/backoff"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -47,6 +48,16 @@ type node struct {
 	settled  chan struct{}
 	isSettle bool
 	subs     map[*Subscription]struct{}
+
+	beside  beside
+	changed chan struct{} // closed when beside changes; nil when nobody waits for that
+
+	wishes     wishes
+	fade       *time.Timer     // runs while wishes fade
+	conn       *websocket.Conn // that requests can be sent on; nil when there is none
+	asked      wish            // by the newest request on conn
+	asking     bool            // requests are being sent
+	listsAsked time.Time       // when a list was first asked for on conn
 }
 
 func newNode(h *Hub, t Target) *node {
@@ -91,14 +102,24 @@ func (n *node) target() Target {
 	return n.where
 }
 
-// position is where the next stream is to continue.
+// position is where the next stream is to continue. The caller holds mu.
 func (n *node) position() (epoch string, seq uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	if n.schema == nil || n.seq == 0 {
 		return "", 0
 	}
 	return n.schema.Wire.GetEpoch(), n.seq
+}
+
+// stopTimers ends what would happen later. The caller holds hub.mu.
+func (n *node) stopTimers() {
+	if n.linger != nil {
+		n.linger.Stop()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.fade != nil {
+		n.fade.Stop()
+	}
 }
 
 // adopt takes a schema and the agent's clock in it. first is whether it answers the request that was sent at that time.
@@ -106,7 +127,7 @@ func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first 
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.schema == nil || n.schema.Wire.GetEpoch() != schema.GetEpoch() {
-		n.seq = 0
+		n.seq, n.beside.seq = 0, 0
 	}
 	if n.where.Node == "" {
 		n.where.Node = schema.GetNode()
@@ -265,6 +286,7 @@ func (n *node) attach(sub *Subscription) {
 	if n.state != Connecting {
 		sub.offerStatus(n, n.status())
 	}
+	n.attachBeside(sub)
 	if since := sub.selected.Since; !since.IsZero() {
 		n.ring.samples(since.UnixMilli(), func(schema *Schema, sample wire.Sample) {
 			sub.offer(n, Update{Target: n.where, Schema: schema, Sample: sample})

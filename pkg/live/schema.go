@@ -87,6 +87,16 @@ func (s *Schema) Pick(metric string) Pick {
 	return p
 }
 
+// Reading is what a sample of the schema says of a metric of Devices[device]; NoData when there is no such column.
+func (s *Schema) Reading(sample *wire.Sample, metric string, device int) gpu.Reading {
+	for _, c := range s.columns[metric] {
+		if c.device == device && sample != nil && c.index < len(sample.Readings) {
+			return sample.Readings[c.index]
+		}
+	}
+	return gpu.Absent(gpu.NoData)
+}
+
 // Pick is the columns of one metric. Devices has the devices that report it, and is never written to.
 type Pick struct {
 	Devices []gpu.Device

@@ -57,6 +57,7 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 	if err := s.request(ctx); err != nil {
 		return end(err)
 	}
+	defer n.closed(conn)
 	var buffer bytes.Buffer
 	for {
 		kind, reader, err := conn.Reader(ctx)
@@ -89,18 +90,59 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 
 // request asks for what comes after the newest sample in the ring, or else for the agent's ring.
 func (s *session) request(ctx context.Context) error {
-	epoch, seq := s.node.position()
-	s.resume = epoch
-	request := &wire.Request{
-		ResumeEpoch: epoch, ResumeAfter: seq, Reader: s.node.hub.cfg.Reader,
-		BackfillMs: uint64(s.node.hub.cfg.Keep.Milliseconds()),
-	}
-	raw, err := proto.Marshal(request)
-	if err != nil {
-		return fmt.Errorf("encode request: %w", err)
-	}
+	n := s.node
+	n.mu.Lock()
+	s.resume, _ = n.position()
 	s.sent = time.Now()
-	return s.conn.Write(ctx, websocket.MessageBinary, raw)
+	raw, err := n.request(s.sent)
+	n.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := write(ctx, s.conn, raw); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.conn = s.conn
+	n.ask()
+	return nil
+}
+
+// request is what to send to the agent now. The caller holds mu.
+func (n *node) request(now time.Time) ([]byte, error) {
+	epoch, seq := n.position()
+	wanted := n.wishes.all(now)
+	raw, err := proto.Marshal(&wire.Request{
+		ResumeEpoch: epoch, ResumeAfter: seq, Reader: n.hub.cfg.Reader, BackfillMs: uint64(n.hub.cfg.Keep.Milliseconds()),
+		PeriodMs: uint32(wanted.period.Milliseconds()), Events: wanted.events, EventsAfter: n.beside.seq,
+		Processes: wanted.processes, Owners: wanted.owners,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	if !wanted.processes && n.asked.processes {
+		n.beside.processes = nil // it grows old from now on
+	}
+	if !wanted.owners && n.asked.owners {
+		n.beside.owners = nil
+	}
+	if wanted.processes && !n.asked.processes || wanted.owners && !n.asked.owners {
+		n.listsAsked = now
+	}
+	n.asked = wanted
+	return raw, nil
+}
+
+// closed says that nothing can be asked on a connection any more.
+func (n *node) closed(conn *websocket.Conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.conn == conn {
+		n.conn = nil
+	}
+	n.asked = wish{}
+	n.tell()
 }
 
 func (s *session) message(raw []byte, arrived time.Time) error {
@@ -132,8 +174,22 @@ func (s *session) message(raw []byte, arrived time.Time) error {
 		// It had nothing else to send.
 		s.fresh = true
 		s.node.heartbeat(agent, arrived)
+	case *wire.Message_Events:
+		return s.besides(func() error { return s.node.takeEvents(body.Events) })
+	case *wire.Message_Processes:
+		return s.besides(func() error { return s.node.takeProcesses(body.Processes) })
+	case *wire.Message_Owners:
+		return s.besides(func() error { return s.node.takeOwners(body.Owners) })
 	}
 	return nil
+}
+
+// besides takes what comes besides samples. Without a schema it says nothing.
+func (s *session) besides(take func() error) error {
+	if s.decoder == nil {
+		return nil
+	}
+	return take()
 }
 
 func (s *session) schema(sent *wire.Schema, arrived time.Time) error {

@@ -2,24 +2,32 @@ package live
 
 import (
 	"errors"
+	"slices"
 	"sync"
+	"time"
 
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
 // ErrClosed is why a subscription ended when its hub was closed.
 var ErrClosed = errors.New("the data source was changed or removed; a new stream has its new settings")
 
-// Update is one thing that happened on a node: a sample, or a change of its state. It is complete in itself.
+// Update is one thing that happened on a node: a sample, a change of its state, or, where the selection wishes it,
+// events or a new list. It is complete in itself. What is handed out is never written to.
 type Update struct {
 	Target Target // with the node's name
 
-	Schema *Schema // of Sample; nil for a change of state
+	Schema *Schema // of Sample; nil for what is no sample
 	Sample wire.Sample
 	// Dropped is how many samples of this node the subscriber lost just before this one because it was too slow.
 	Dropped uint64
 
-	Status *NodeStatus // the new state; nil for a sample
+	Status *NodeStatus // the new state; nil for the others
+
+	Events    []gpu.Event // that happened, oldest first
+	Processes *Processes  // a new list
+	Owners    *Owners     // a new list
 }
 
 // Subscription hears of every sample of the nodes it selected, those that appear later included. One that does not
@@ -29,6 +37,7 @@ type Update struct {
 type Subscription struct {
 	hub      *Hub
 	selected Select
+	began    time.Time
 	nodes    map[*node]struct{} // guarded by hub.mu
 
 	updates chan Update
@@ -49,11 +58,16 @@ type queue struct {
 	status  *NodeStatus
 	samples []Update
 	dropped uint64 // since the newest sample handed out
+
+	target    Target // of what follows
+	events    []gpu.Event
+	processes *Processes
+	owners    *Owners
 }
 
 func newSubscription(h *Hub, selected Select) *Subscription {
 	return &Subscription{
-		hub: h, selected: selected, nodes: make(map[*node]struct{}), updates: make(chan Update),
+		hub: h, selected: selected, began: time.Now(), nodes: make(map[*node]struct{}), updates: make(chan Update),
 		wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}), queues: make(map[*node]*queue),
 	}
 }
@@ -68,7 +82,7 @@ func (s *Subscription) Err() error {
 	return s.err
 }
 
-// Dropped is how many samples were lost because the subscriber was too slow.
+// Dropped is how many samples and events were lost because the subscriber was too slow.
 func (s *Subscription) Dropped() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,6 +145,18 @@ func (s *Subscription) next() (Update, bool) {
 			q.samples = q.samples[1:]
 			u.Dropped, q.dropped = q.dropped, 0
 			return u, true
+		case len(q.events) > 0:
+			u := Update{Target: q.target, Events: q.events}
+			q.events = nil
+			return u, true
+		case q.processes != nil:
+			u := Update{Target: q.target, Processes: q.processes}
+			q.processes = nil
+			return u, true
+		case q.owners != nil:
+			u := Update{Target: q.target, Owners: q.owners}
+			q.owners = nil
+			return u, true
 		}
 	}
 	return Update{}, false
@@ -159,6 +185,45 @@ func (s *Subscription) offerStatus(n *node, status NodeStatus) {
 		s.order = append(s.order, q)
 	}
 	q.status = &status
+	s.mu.Unlock()
+	s.signal()
+}
+
+// offerEvents adds to those that wait. Of more than a node remembers the oldest are lost, and counted.
+func (s *Subscription) offerEvents(n *node, events []gpu.Event) {
+	s.mu.Lock()
+	q := s.queue(n)
+	if len(q.events) == 0 {
+		s.order = append(s.order, q)
+	}
+	// A copy, because what was handed out is the subscriber's.
+	q.target, q.events = n.where, append(slices.Clip(q.events), events...)
+	if over := len(q.events) - maxEvents; over > 0 {
+		q.events = q.events[over:]
+		s.dropped += uint64(over)
+	}
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *Subscription) offerProcesses(n *node, list *Processes) {
+	s.mu.Lock()
+	q := s.queue(n)
+	if q.processes == nil {
+		s.order = append(s.order, q)
+	}
+	q.target, q.processes = n.where, list
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *Subscription) offerOwners(n *node, list *Owners) {
+	s.mu.Lock()
+	q := s.queue(n)
+	if q.owners == nil {
+		s.order = append(s.order, q)
+	}
+	q.target, q.owners = n.where, list
 	s.mu.Unlock()
 	s.signal()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,18 +28,13 @@ func (h *Hub) Window(ctx context.Context, selected Select) WindowResult {
 	ctx, cancel := context.WithTimeout(ctx, selected.Wait)
 	defer cancel()
 	var result WindowResult
-	if err := h.refresh(ctx); err != nil {
+	nodes, tooMany, err := h.look(ctx, selected)
+	defer h.lookAway(nodes, selected)
+	if err != nil {
 		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: sentence(err.Error())})
 	}
-
-	nodes, tooMany := h.hold(selected)
-	defer h.drop(nodes)
 	for _, n := range nodes {
-		select {
-		case <-n.settled:
-		case <-ctx.Done():
-		case <-h.ctx.Done():
-		}
+		n.waitSettled(ctx)
 	}
 
 	for _, n := range nodes {
@@ -56,23 +52,18 @@ func (h *Hub) Window(ctx context.Context, selected Select) WindowResult {
 	}
 	sortNodes(result.Nodes)
 
-	h.mu.Lock()
-	result.Notices = append(result.Notices, h.found.notices...)
-	h.mu.Unlock()
-	result.Notices = append(result.Notices, troubles(result.Nodes)...)
-	if tooMany > 0 {
-		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
-			"%d nodes are left out because %d are connected already: choose fewer nodes.", tooMany, h.cfg.MaxNodes)})
-	}
+	result.Notices = append(result.Notices, h.notices(result.Nodes, tooMany)...)
 	return result
 }
 
-// hold looks at every node that matches. It also says how many were too many.
-func (h *Hub) hold(selected Select) (nodes []*node, tooMany int) {
+// look looks at every node that matches, and waits for the first list of targets to do so. It also says how many were
+// too many.
+func (h *Hub) look(ctx context.Context, selected Select) (nodes []*node, tooMany int, err error) {
+	err = h.refresh(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return nil, 0
+		return nil, 0, err
 	}
 	h.watch()
 	for _, t := range h.targets() {
@@ -80,20 +71,35 @@ func (h *Hub) hold(selected Select) (nodes []*node, tooMany int) {
 			continue
 		}
 		if n := h.acquire(t); n != nil {
+			n.look(selected)
 			nodes = append(nodes, n)
 		} else {
 			tooMany++
 		}
 	}
-	return nodes, tooMany
+	return nodes, tooMany, err
 }
 
-func (h *Hub) drop(nodes []*node) {
+func (h *Hub) lookAway(nodes []*node, selected Select) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, n := range nodes {
+		n.lookAway(selected)
 		h.release(n)
 	}
+}
+
+// notices are what there is to say of finding nodes and of those found.
+func (h *Hub) notices(nodes []NodeStatus, tooMany int) []gpu.Notice {
+	h.mu.Lock()
+	notices := slices.Clone(h.found.notices)
+	h.mu.Unlock()
+	notices = append(notices, troubles(nodes)...)
+	if tooMany > 0 {
+		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
+			"%d nodes are left out because %d are connected already: choose fewer nodes.", tooMany, h.cfg.MaxNodes)})
+	}
+	return notices
 }
 
 // namedTroubles is how many nodes with the same trouble are told one by one.
