@@ -84,6 +84,9 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	if n, ok := absentNotice(m, got.history.Absent, sewn); ok && r.now.Sub(r.window.To) < absentAge {
 		notices = append(notices, n)
 	}
+	if n, ok := stairsNotice(sewn, got.history.Step, got.live.Period); ok && !isInstant(r.query) {
+		notices = append(notices, n)
+	}
 	notices = append(notices, averageNotices(aggregation, sewn.history, sewn.live, sewn.rest)...)
 	if len(notices) == 0 && len(sewn.history)+len(sewn.live)+len(sewn.rest) == 0 {
 		notices = append(notices, nothingNotice(m, r.query.Scope))

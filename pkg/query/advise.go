@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -104,7 +106,7 @@ func (a *adviser) source(selector *parser.VectorSelector) (catalog.Source, catal
 // call looks for rates of what is no counter.
 func (a *adviser) call(call *parser.Call) {
 	fn := call.Func.Name
-	if fn != "rate" && fn != "irate" && fn != "increase" || len(call.Args) != 1 {
+	if !isSlope(fn) {
 		return
 	}
 	matrix, ok := unwrap(call.Args[0]).(*parser.MatrixSelector)
@@ -113,6 +115,10 @@ func (a *adviser) call(call *parser.Call) {
 	}
 	selector, ok := matrix.VectorSelector.(*parser.VectorSelector)
 	if !ok {
+		return
+	}
+	a.repeated(fn, selector, matrix.Range)
+	if fn != "rate" && fn != "irate" && fn != "increase" {
 		return
 	}
 	_, m, ok := a.source(selector)
@@ -125,6 +131,28 @@ func (a *adviser) call(call *parser.Call) {
 		a.say("%s is a rate already: show it without %s().", name, fn)
 	case m.Unit == gpu.Ratio || m.Unit == gpu.Celsius || m.Unit == gpu.Watts || m.Unit == gpu.Hertz:
 		a.say("%s goes up and down, and %s() takes each fall for a restart; use deriv() or delta().", name, fn)
+	}
+}
+
+// isSlope reports whether a function says how fast something changes.
+func isSlope(function string) bool {
+	return slices.Contains([]string{"rate", "irate", "increase", "delta", "idelta", "deriv", "predict_linear"}, function)
+}
+
+// RefreshOfDCGM is how often dcgm-exporter measures unless it is told otherwise; in between it repeats itself, however often
+// it is scraped.
+const RefreshOfDCGM = 30 * time.Second
+
+// repeated looks for changes over less time than there is between two measurements.
+func (a *adviser) repeated(function string, selector *parser.VectorSelector, span time.Duration) {
+	if dialect, ok := a.catalog.SeriesDialect(nameOf(selector)); !ok || dialect != catalog.DCGM || span >= RefreshOfDCGM {
+		return
+	}
+	n := gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf("%s() of %s looks at %s, and dcgm-exporter measures every %s unless it is told otherwise (--collect-interval): "+
+		"what it repeats in between has no slope. Look at %s or more.",
+		function, nameOf(selector), model.Duration(span), model.Duration(RefreshOfDCGM), model.Duration(2*RefreshOfDCGM))}
+	if !slices.Contains(a.notices, n) {
+		a.notices = append(a.notices, n)
 	}
 }
 

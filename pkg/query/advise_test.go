@@ -46,6 +46,35 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
+// A slope of what an exporter repeats is 0 or a cliff.
+func TestAdviseOfRangesThatAreTooShort(t *testing.T) {
+	c, err := catalog.Load()
+	require.NoError(t, err)
+	for expr, warned := range map[string]bool{
+		"deriv(DCGM_FI_DEV_POWER_USAGE[20s])":                           true,
+		"max by (gpu) (idelta((DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"}[15s])))": true,
+		"predict_linear(DCGM_FI_DEV_GPU_TEMP[29s], 60)":                 true,
+		"rate(DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL[20s])":                true,
+		"deriv(DCGM_FI_DEV_POWER_USAGE[30s])":                           false,
+		"deriv(DCGM_FI_DEV_POWER_USAGE[2m])":                            false,
+		"max_over_time(DCGM_FI_DEV_POWER_USAGE[20s])":                   false,
+		"deriv(gpu_power_watts[5s])":                                    false, // of our agent, which measures when it is asked
+		"deriv(node_load1[5s])":                                         false,
+		"deriv(avg_over_time(DCGM_FI_DEV_POWER_USAGE[1m])[10s:1s])":     false,
+	} {
+		var texts []string
+		for _, n := range Advise(expr, c) {
+			if n.Severity == gpu.Warning {
+				texts = append(texts, n.Text)
+			}
+		}
+		assert.Len(t, texts, map[bool]int{true: 1}[warned], expr)
+	}
+	text := Advise("deriv(DCGM_FI_DEV_POWER_USAGE[20s])", c)[0].Text
+	assert.Equal(t, "deriv() of DCGM_FI_DEV_POWER_USAGE looks at 20s, and dcgm-exporter measures every 30s unless it is told otherwise (--collect-interval): "+
+		"what it repeats in between has no slope. Look at 1m or more.", text)
+}
+
 // The rules and dashboards that are right, of ours and of others, get no advice.
 func TestAdviseIsSilentAboutWhatIsRight(t *testing.T) {
 	c, err := catalog.Load()
