@@ -75,6 +75,9 @@ func (h *Heatmap) layOut(low, high float64, bins int) (first, width float64) {
 		width = 1
 	}
 	first = math.Floor(low / width)
+	for edge(first, width) > low { // after rounding
+		first--
+	}
 	h.Low = edge(first, width)
 	for n := first + 1; len(h.Upper) == 0 || h.Upper[len(h.Upper)-1] < high; n++ {
 		h.Upper = append(h.Upper, edge(n, width))

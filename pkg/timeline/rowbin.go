@@ -13,6 +13,7 @@ func (r *Rows) node(name string) *rowNode {
 	if !ok {
 		n = &rowNode{id: len(r.nodes), period: r.plan.Period.Milliseconds()}
 		r.nodes[name] = n
+		r.order = append(r.order, n)
 	}
 	return n
 }
@@ -37,6 +38,9 @@ func (r *Rows) enroll(n *rowNode, devices []gpu.Device) {
 	}
 	// The cell was laid out for the devices before.
 	n.ticked = false
+	for _, bin := range r.bins {
+		bin.done = min(bin.done, n.id)
+	}
 	if len(r.members) > grown && r.plan.By != ByIdentity {
 		r.findParents()
 	}
@@ -50,9 +54,13 @@ func (r *Rows) newMember(d gpu.Device) member {
 	k := keyOf(field.Device, field.Labels)
 	at, ok := r.fieldAt[k]
 	if !ok {
-		at = len(r.fields)
+		into := &r.fields
+		if r.plan.Spread != nil {
+			into = &r.lines
+		}
+		at = len(*into)
 		r.fieldAt[k] = at
-		r.fields = append(r.fields, field)
+		*into = append(*into, field)
 	}
 	m := member{field: at, parent: -1, weight: r.plan.weight(d)}
 	if r.plan.Counter {
@@ -116,30 +124,48 @@ func (r *Rows) fill(n *rowNode, start int64, cell []float64) {
 
 // row folds a bin into the fields there are now.
 func (r *Rows) row(bin *rowBin) Row {
-	values := make([]float64, len(r.members))
+	values := slices.Grow(r.room[:0], len(r.members))[:len(r.members)]
+	r.room = values
 	for i := range r.members {
 		values[i] = r.count(&r.members[i], i, bin)
 	}
-	row := Row{Time: bin.start, Values: make([]float64, len(r.fields))}
+	if r.plan.Spread == nil {
+		return Row{Time: bin.start, Values: r.fold(values, len(r.fields))}
+	}
+	if r.plan.By != ByIdentity {
+		values = r.fold(values, len(r.lines))
+	}
+	found := values[:0]
+	for _, v := range values {
+		if finite(v) {
+			found = append(found, v)
+		}
+	}
+	return Row{Time: bin.start, Values: r.plan.Spread.Row(found)}
+}
+
+// fold makes one value for each of so many lines of those of the members.
+func (r *Rows) fold(values []float64, lines int) []float64 {
+	out := make([]float64, lines)
 	if r.plan.By == ByIdentity {
-		for i := range row.Values {
-			row.Values[i] = math.NaN()
+		for i := range out {
+			out[i] = math.NaN()
 		}
 		for i, m := range r.members {
-			row.Values[m.field] = values[i]
+			out[m.field] = values[i]
 		}
-		return row
+		return out
 	}
-	folds := make([]fold, len(r.fields))
+	folds := make([]fold, lines)
 	for i, m := range r.members {
 		if m.parent < 0 || math.IsNaN(values[m.parent]) {
 			folds[m.field].add(values[i], m.weight)
 		}
 	}
 	for i := range folds {
-		row.Values[i] = folds[i].value(r.plan.Fn)
+		out[i] = folds[i].value(r.plan.Fn)
 	}
-	return row
+	return out
 }
 
 // count is the value that a member counts with in a bin: its own, or for a while the one it had before.

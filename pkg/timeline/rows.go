@@ -23,6 +23,10 @@ type Rows struct {
 	memberAt map[key]int
 	nodes    map[string]*rowNode
 
+	order []*rowNode // by their ids
+	lines []Field    // in place of fields, where a row is a spread of them
+	room  []float64  // of the values of a row, from one to the next
+
 	bins    []*rowBin // rising
 	emitted int64     // start of the newest bin that was handed out
 	any     bool      // whether emitted is set
@@ -44,6 +48,16 @@ type RowPlan struct {
 	// After is the start of the newest bin that is already shown, in Unix milliseconds: no row up to it is handed
 	// out. 0 when there is none.
 	After int64
+	// Spread makes the values of a row out of those of all lines, however many: one for each of Fields, which then stay
+	// as they are. nil: a row has a value for each line.
+	Spread Spread
+}
+
+// Spread says how the values of many lines are distributed, in a row of fixed width.
+type Spread interface {
+	// Row is called with the finite values of one bin, in no order. They are Row's to reorder until it returns, and may
+	// be none. What it returns is the caller's.
+	Row(values []float64) []float64
 }
 
 // Field is one column: a device, or the labels of a group.
@@ -107,6 +121,7 @@ type rowBin struct {
 	start  int64
 	values []float64 // for each member, NaN when there is none; shorter than the members when some came later
 	ticked []bool    // for each node
+	done   int       // nodes before it, by their ids, have said all about the bin
 }
 
 // NewRows starts an empty table. The plan's step must be at least a millisecond.
@@ -121,6 +136,9 @@ func NewRows(plan RowPlan) *Rows {
 	r := &Rows{
 		plan: plan, fields: slices.Clone(plan.Fields), fieldAt: make(map[key]int), memberAt: make(map[key]int),
 		nodes: make(map[string]*rowNode), emitted: plan.After, any: plan.After != 0,
+	}
+	if plan.Spread != nil {
+		return r
 	}
 	for i, f := range r.fields {
 		r.fieldAt[keyOf(f.Device, f.Labels)] = i
@@ -139,6 +157,9 @@ func (r *Rows) Dropped() Dropped { return r.dropped }
 func (r *Rows) Expect(node string, period time.Duration) {
 	n := r.node(node)
 	n.expected, n.period = true, period.Milliseconds()
+	for _, bin := range r.bins {
+		bin.done = min(bin.done, n.id)
+	}
 }
 
 // Forget makes rows no longer wait for a node, for example because its connection broke. Its columns stay.
@@ -212,8 +233,8 @@ func (r *Rows) deadline(bin *rowBin) int64 {
 // complete reports whether no expected node's next tick is due before the end of the bin.
 func (r *Rows) complete(bin *rowBin) bool {
 	end := bin.start + r.plan.Step.Milliseconds()
-	for _, n := range r.nodes {
-		if n.expected && (!n.ticked || n.last+n.period < end) {
+	for ; bin.done < len(r.order); bin.done++ {
+		if n := r.order[bin.done]; n.expected && (!n.ticked || n.last+n.period < end) {
 			return false
 		}
 	}
