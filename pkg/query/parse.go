@@ -34,7 +34,7 @@ const (
 const allValues = "$__all"
 
 var (
-	types        = []string{TypeMetric, TypePromQL, TypeCoverage}
+	types        = []string{TypeMetric, TypePromQL, TypeCoverage, TypeInventory, TypeProcesses, TypeEvents}
 	aggregations = []string{"avg", "max", "min", "sum", "p50", "p95", "p99"}
 	groupings    = []string{ByIdentity, ByNode, ByCluster, ByModel, ByNamespace, ByPod, ByJob}
 	sources      = []string{SourceAuto, SourceHistory, SourceLive}
@@ -73,6 +73,9 @@ func Parse(raw json.RawMessage, queryType string) (Query, error) {
 		InjectScope: r.flag("injectScope", false),
 		Filters:     r.filters("adhocFilters"),
 		Exemplars:   r.flag("exemplars", false),
+		MaxRows:     r.whole("maxRows", 0, 1, MaxRowsLimit),
+		Kinds:       r.list("kinds"),
+		MinDuration: r.duration("minDuration"),
 	}
 	if r.err == nil {
 		r.err = misspelt(fields)
@@ -104,8 +107,16 @@ func (q Query) validated() (Query, error) {
 	case TypeCoverage:
 		// An answer is always the same table, of now.
 		q = Query{RefID: q.RefID, Type: q.Type, Scope: q.Scope, Filters: q.Filters, AggregateBy: ByIdentity, Source: SourceHistory, Format: FormatTimeSeries}
+	case TypeInventory, TypeProcesses, TypeEvents:
+		var err error
+		if q, err = q.validatedTable(); err != nil {
+			return Query{}, err
+		}
 	default:
 		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, shorten(q.Type), oneOf(types))
+	}
+	if q.Type == TypeMetric || q.Type == TypePromQL {
+		q.MaxRows, q.Kinds, q.MinDuration = 0, nil, 0
 	}
 	var err error
 	if q.Type != TypePromQL {
@@ -293,7 +304,7 @@ func ParseDuration(text string) (time.Duration, error) {
 var knownFields = []string{
 	"refId", "queryType", "schemaVersion", "clusters", "nodes", "gpus", "migs", "models", "namespaces", "pods", "jobs", "metric",
 	"aggregation", "aggregateBy", "source", "live", "format", "instant", "legend", "minStep", "expr",
-	"reduce", "maxSeries", "injectScope", "adhocFilters", "exemplars",
+	"reduce", "maxSeries", "injectScope", "adhocFilters", "exemplars", "maxRows", "kinds", "minDuration",
 }
 
 // foreignFields are fields of Prometheus' own data source that come along when a panel's data source is changed.

@@ -17,9 +17,12 @@ const SchemaVersion = 1
 
 // The query types.
 const (
-	TypeMetric   = "metric"   // a canonical metric over a scope
-	TypePromQL   = "promql"   // PromQL with macros
-	TypeCoverage = "coverage" // which canonical metrics there are of a scope, from where, and how to get the others
+	TypeMetric    = "metric"    // a canonical metric over a scope
+	TypePromQL    = "promql"    // PromQL with macros
+	TypeCoverage  = "coverage"  // which canonical metrics there are of a scope, from where, and how to get the others
+	TypeInventory = "inventory" // a row for each GPU and MIG instance: what it is, whose it is, how it is now
+	TypeProcesses = "processes" // which processes use the GPUs now; agents alone know
+	TypeEvents    = "events"    // what happened to the GPUs: XID errors, throttling, memory errors, changes of MIG
 )
 
 // The values of Source: where samples are taken from.
@@ -51,7 +54,7 @@ const (
 // Query is a parsed query: migrated to SchemaVersion, defaulted and validated.
 type Query struct {
 	RefID string
-	Type  string // TypeMetric, TypePromQL or TypeCoverage
+	Type  string // TypeMetric, TypePromQL and so on
 
 	Scope Scope
 
@@ -67,6 +70,10 @@ type Query struct {
 	InjectScope bool     // add the scope to the selectors of an Expr that has no $__gpu_filter
 	Exemplars   bool     // look for exemplars too, of a TypePromQL query over a range
 	Filters     []Filter // of the dashboard; without those that the scope's lists can hold, but for a TypePromQL query
+
+	MaxRows     int           // of a table of a TypeInventory, TypeProcesses or TypeEvents query; 0 for DefaultRows
+	Kinds       []string      // of a TypeEvents query: the kinds of events, as package gpu names them; empty for all
+	MinDuration time.Duration // of a TypeEvents query: what lasted shorter is left out
 
 	Format  string // FormatTimeSeries or FormatTable
 	Instant bool   // one value a series, at the end of the range
@@ -104,6 +111,10 @@ type document struct {
 	InjectScope bool     `json:"injectScope,omitempty"`
 	Exemplars   bool     `json:"exemplars,omitempty"`
 	Filters     []Filter `json:"adhocFilters,omitempty"`
+
+	MaxRows     int      `json:"maxRows,omitempty"`
+	Kinds       []string `json:"kinds,omitempty"`
+	MinDuration string   `json:"minDuration,omitempty"`
 }
 
 // Canonical is the query as JSON in one form only: fields in a fixed order, lists sorted without duplicates, defaults
@@ -124,6 +135,8 @@ func (q Query) Canonical() []byte {
 	case TypePromQL:
 		doc.Expr = q.Expr
 	case TypeCoverage:
+	case TypeInventory, TypeProcesses, TypeEvents:
+		q.tables(&doc)
 	default:
 		doc.Metric, doc.Aggregation = q.Metric, q.Aggregation
 		doc.AggregateBy, doc.Source = unless(q.AggregateBy, ByIdentity), unless(q.Source, SourceAuto)
