@@ -29,6 +29,8 @@ type inventory struct {
 	roster  roster
 	down    downTargets
 	useless map[string]string // host labels' values that name no node, and the label used in their place
+	// addressed are the dialects of which a series names its node by the scraped address alone.
+	addressed map[catalog.Dialect]bool
 }
 
 // Devices lists the GPUs and MIG instances that the servers know now, each once, in the order of their place. It is
@@ -89,7 +91,7 @@ func (h *History) inventory(ctx context.Context, e *endpoint) (*inventory, error
 		if err != nil {
 			return nil, err
 		}
-		inv := &inventory{roster: roster{}, useless: map[string]string{}}
+		inv := &inventory{roster: roster{}, useless: map[string]string{}, addressed: map[catalog.Dialect]bool{}}
 		expr := h.inventoryExpr(words)
 		if expr == "" {
 			return inv, nil
@@ -113,7 +115,11 @@ func (h *History) inventory(ctx context.Context, e *endpoint) (*inventory, error
 				modes = append(modes, keyOf(id.Device).parent())
 				continue
 			}
-			inv.roster.add(id, h.catalog.Rank(catalog.Dialect(s.Labels.Get(tag))))
+			dialect := catalog.Dialect(s.Labels.Get(tag))
+			inv.roster.add(id, h.catalog.Rank(dialect))
+			if id.NodeLabel == "instance" && dialect == catalog.DCGM {
+				inv.addressed[dialect] = true // every other one has one label for its host, whether or not that is the address
+			}
 			if id.Useless != "" {
 				instead := id.NodeLabel
 				if id.Device.Node == id.Useless {

@@ -24,14 +24,14 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	if q.Instant {
 		result.Step = 0
 	}
-	prepared, err := query.Macros{Window: w, Scope: q.Scope, Catalog: h.catalog}.Prepare(q)
+	endpoints, notices := h.inScope(q.Scope)
+	prepared, err := h.macros(ctx, endpoints, q, w).Prepare(q)
 	if err != nil {
 		result.Err = &Error{Endpoint: "query", Kind: KindBadQuery, Message: err.Error()}
 		return result
 	}
 	expr := prepared.Text
 	result.Executed = describe(expr, q.Instant, w)
-	endpoints, notices := h.inScope(q.Scope)
 	exemplars := h.exemplarsBeside(ctx, q, w)
 	good, failed, err := split(fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (*answer, error) {
 		a, err := e.evaluate(ctx, expr, q.Instant, w)

@@ -35,6 +35,9 @@ type Macros struct {
 	Window  Window
 	Scope   Scope
 	Catalog *catalog.Catalog
+	// Addressed are dialects of which a series names its node by the scraped address alone, though others of the dialect
+	// have a label for it.
+	Addressed map[catalog.Dialect]bool
 }
 
 // Expand replaces all macros but those in comments. A macro that does not exist is the user's to mend, and the error lists those that do.

@@ -42,6 +42,10 @@ func (m Macros) Prepare(q Query) (Prepared, error) {
 		p.Notices = append(p.Notices, gpu.Notice{Severity: gpu.Warning, Text: "$__gpu_filter does not select by namespace, pod or job: " +
 			"set injectScope instead, or filter by the labels of your exporter."})
 	}
+	if e.uses("gpu_filter") && len(q.Scope.Nodes) > 0 && len(m.Addressed) > 0 {
+		p.Notices = append(p.Notices, gpu.Notice{Severity: gpu.Warning, Text: "$__gpu_filter does not select by node where an exporter names its host in no label but the " +
+			"scraped address (instance): those series are of all nodes. Set injectScope instead, or let the exporter name its host (NODE_NAME)."})
+	}
 	scoped := q.InjectScope && !e.uses("gpu_filter") && q.Scope.selectsDevices()
 	expr, err := parsePromQL(e.text)
 	if err != nil {
@@ -121,7 +125,7 @@ func (m Macros) scopeAdditions(selector *parser.VectorSelector, scope Scope) (ad
 			return nil, false, err
 		}
 		scope.Nodes = nil
-	} else if scope.namesAddresses() && !slices.Contains(filter.Node, instance) {
+	} else if len(scope.Nodes) > 0 && (scope.namesAddresses() || m.Addressed[filter.Dialect]) && !slices.Contains(filter.Node, instance) {
 		var err error
 		if places, err = addressSets(filter.Node, scope, m.Catalog.UselessHosts()); err != nil {
 			return nil, false, fmt.Errorf(`field "expr": %s: %w`, shorten(name), err)
