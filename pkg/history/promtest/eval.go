@@ -59,6 +59,14 @@ func (sel selector) eval(s *Store, t int64) ([]sample, error) {
 	return out, nil
 }
 
+// offset is selector offset length.
+type offset struct {
+	of     selector
+	length int64
+}
+
+func (o offset) eval(s *Store, t int64) ([]sample, error) { return o.of.eval(s, t-o.length) }
+
 // rate is rate(selector[length]).
 type rate struct {
 	sel    selector

@@ -153,7 +153,11 @@ func (p *parser) term() node {
 		return p.aggregate(name)
 	}
 	p.pos = start
-	return p.selector()
+	sel := p.selector()
+	if p.accept("offset ") {
+		return offset{sel, p.duration()}
+	}
+	return sel
 }
 
 func (p *parser) aggregate(fn string) node {

@@ -18,7 +18,8 @@ func Serve(t testing.TB, handler http.Handler) string {
 	return server.URL
 }
 
-// ServeHTTP answers /api/v1/query, query_range, label values of __name__, labels, metadata and the build info.
+// ServeHTTP answers /api/v1/query, query_range, label values of __name__, labels, series, metadata and
+// the build info.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		refuse(w, err)
@@ -42,6 +43,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				add(name)
 			}
 		})
+	case "/api/v1/series":
+		data, err = s.between(r)
 	case "/api/v1/metadata":
 		data = s.meanings()
 	case "/api/v1/targets/metadata":
@@ -145,6 +148,33 @@ func (s *Store) over(r *http.Request) (any, error) {
 		result = append(result, streams[k])
 	}
 	return map[string]any{"resultType": "matrix", "result": result}, nil
+}
+
+// between are the label sets that match[] selects and that have a sample between start and end.
+func (s *Store) between(r *http.Request) (any, error) {
+	start, err1 := milliseconds(r.Form.Get("start"))
+	end, err2 := milliseconds(r.Form.Get("end"))
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	found := []map[string]string{}
+	for _, text := range r.Form["match[]"] {
+		n, err := parse(text)
+		if err != nil {
+			return nil, err
+		}
+		sel, ok := n.(selector)
+		if !ok {
+			return nil, errors.New("match[] must be a selector")
+		}
+		for _, one := range s.series {
+			there := one.constant || slices.ContainsFunc(one.points, func(p Point) bool { return p.Time >= start && p.Time <= end })
+			if there && sel.match(one.labels) {
+				found = append(found, one.labels)
+			}
+		}
+	}
+	return found, nil
 }
 
 // names collects what pick finds in the label sets that match[] selects.
