@@ -64,6 +64,11 @@ func orderedLabels(series []gpu.Series) []string {
 			}
 		}
 	}
+	return ordered(present)
+}
+
+// ordered are names of labels: the metric's name, then as tables show them.
+func ordered(present map[string]string) []string {
 	names := sortedLabels(present)
 	if at := slices.Index(names, metricName); at >= 0 {
 		names = slices.Insert(slices.Delete(names, at, at+1), 0, metricName)
@@ -115,24 +120,41 @@ func LimitCells(series []gpu.Series) ([]gpu.Series, []gpu.Notice) {
 
 // Silent says which series hold no finite number at all, so that an empty line in the legend explains itself.
 func Silent(series []gpu.Series, naming Naming) []gpu.Notice {
-	var names []string
+	var silent silence
 	for _, s := range series {
 		if len(s.Values) > 0 && !slices.ContainsFunc(s.Values, finite) {
-			name := naming.display(s)
-			if name == "" {
-				name = "one without labels"
-			}
-			names = append(names, name)
+			silent.add(func() gpu.Series { return s }, naming)
 		}
 	}
-	if len(names) == 0 {
+	return silent.notices(len(series))
+}
+
+// silence is the series that hold no finite number: how many, and the names of the first.
+type silence struct {
+	count int
+	names []string
+}
+
+func (s *silence) add(series func() gpu.Series, naming Naming) {
+	const shown = 3
+	if s.count++; s.count > shown {
+		return
+	}
+	name := naming.display(series())
+	if name == "" {
+		name = "one without labels"
+	}
+	s.names = append(s.names, name)
+}
+
+func (s *silence) notices(of int) []gpu.Notice {
+	if s.count == 0 {
 		return nil
 	}
-	const shown = 3
-	text := strings.Join(names[:min(shown, len(names))], "; ")
-	if more := len(names) - shown; more > 0 {
+	text := strings.Join(s.names, "; ")
+	if more := s.count - len(s.names); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return []gpu.Notice{{Severity: gpu.Info, Text: fmt.Sprintf(
-		"%d of %d series hold no number in this range (NaN or infinite): %s.", len(names), len(series), text)}}
+		"%d of %d series hold no number in this range (NaN or infinite): %s.", s.count, of, text)}}
 }

@@ -13,7 +13,7 @@ import (
 // Latest is one row for every series: its dimensions as text columns and its newest value. For devices the columns
 // are always the same seven, so that a panel's column settings fit every selection. Without series it has no fields.
 func Latest(series []gpu.Series, o Options) *data.Frame {
-	series, o = limitRows(series, len(series), min(MaxLatest, MaxCells/(len(orderedLabels(series))+1)), o)
+	series, o = limitRows(series, len(series), latestRows(len(orderedLabels(series))), o)
 	frame := o.empty(data.FrameTypeNumericLong)
 	if len(series) == 0 {
 		return frame
@@ -28,6 +28,9 @@ func Latest(series []gpu.Series, o Options) *data.Frame {
 	frame.Fields = append(dimensions(series, nil), o.valueColumn(pointers(newest)))
 	return frame
 }
+
+// latestRows is how many rows there may be of a table of newest values with so many labels.
+func latestRows(labels int) int { return min(MaxLatest, MaxCells/(labels+1)) }
 
 // Long is one row for every sample of every series, in the order of time within each: time, dimensions, value.
 func Long(series []gpu.Series, o Options) *data.Frame {
@@ -75,9 +78,7 @@ func dimensions(series []gpu.Series, owner []int) data.Fields {
 		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(deviceLabels(), name) })
 		names = slices.Concat(deviceLabels(), names)
 	}
-	texts := make([]string, len(series)) // a field copies them
-	var fields data.Fields
-	for _, name := range names {
+	return textFields(names, len(series), owner, func(name string, texts []string) bool {
 		of := deviceText(name)
 		said := devices && of != nil
 		for i, s := range series {
@@ -87,7 +88,16 @@ func dimensions(series []gpu.Series, owner []int) data.Fields {
 			}
 			said = said || texts[i] != ""
 		}
-		if said && name != metricName {
+		return said
+	})
+}
+
+// textFields are the columns of labels, but for the metric's name and those of which fill reports that they are not needed.
+func textFields(names []string, rows int, owner []int, fill func(name string, texts []string) bool) data.Fields {
+	texts := make([]string, rows) // a field copies them
+	var fields data.Fields
+	for _, name := range names {
+		if name != metricName && fill(name, texts) {
 			fields = append(fields, data.NewField(name, nil, perRow(texts, owner)))
 		}
 	}
@@ -108,12 +118,18 @@ func perRow(texts []string, owner []int) []string {
 
 // limitRows keeps the first series whose rows fit into a table.
 func limitRows(series []gpu.Series, rows, most int, o Options) ([]gpu.Series, Options) {
+	keep, o := keepRows(len(series), rows, most, o)
+	return series[:keep], o
+}
+
+// keepRows is how many of the series fit into a table.
+func keepRows(series, rows, most int, o Options) (int, Options) {
 	if rows <= most || o.Complete {
 		return series, o
 	}
-	perSeries := (rows + len(series) - 1) / len(series)
+	perSeries := (rows + series - 1) / series
 	keep := max(1, most/perSeries)
 	o.Notices = append(o.Notices[:len(o.Notices):len(o.Notices)], gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
-		"Showing %d of %d series (%d rows at most): narrow the query by cluster, node, GPU or model.", keep, len(series), most)})
-	return series[:keep], o
+		"Showing %d of %d series (%d rows at most): narrow the query by cluster, node, GPU or model.", keep, series, most)})
+	return keep, o
 }

@@ -1,5 +1,7 @@
 package history
 
+import "github.com/warpwatch/warpwatch/pkg/gpu"
+
 // answer is the decoded body of a query. A body that reports an error decodes too, with Status "error".
 type answer struct {
 	Status           string
@@ -10,6 +12,8 @@ type answer struct {
 	Histograms       int  // series left out because they hold native histograms only
 	Partial          bool // VictoriaMetrics answered without some of its nodes
 	incomplete       bool // another replica may have more: see gaps
+	// Instant is the series in columns, in place of Series, where it was asked for and every one has one sample.
+	Instant *gpu.Instant
 }
 
 // rawSeries is one series as the server sent it. Times are shared between series that have the same ones, so they must
@@ -39,18 +43,27 @@ func (l labelSet) Get(name string) string {
 // decode reads the body of query or query_range in one pass, whatever the order of its fields. It returns errTruncated
 // for a body that was cut off.
 func decode(body []byte) (*answer, error) {
-	d := &decoder{
-		scanner: scanner{buf: body, interned: make(map[string]string, 256)}, answer: &answer{}, names: make(map[string]string, 32), pair: -1,
-	}
-	if err := d.envelope(); err != nil {
+	d := newDecoder(body)
+	if err := d.whole(); err != nil {
 		return nil, err
 	}
-	if d.pair >= 0 {
-		if err := d.scalar(); err != nil {
-			return nil, err
-		}
-	}
 	return d.answer, nil
+}
+
+func newDecoder(body []byte) *decoder {
+	return &decoder{
+		scanner: scanner{buf: body, interned: make(map[string]string, 256)}, answer: &answer{}, names: make(map[string]string, 32), pair: -1,
+	}
+}
+
+func (d *decoder) whole() error {
+	if err := d.envelope(); err != nil {
+		return err
+	}
+	if d.pair >= 0 {
+		return d.scalar()
+	}
+	return nil
 }
 
 type decoder struct {
@@ -66,6 +79,8 @@ type decoder struct {
 	// singles is room for the values of series of one point to come.
 	singles []float64
 	pair    int // where a result that is one [time, value] pair starts, -1 when there is none
+	// rows takes the series in, nil when they are not decoded into columns.
+	rows *rowDecoder
 }
 
 func (d *decoder) envelope() error {
@@ -124,6 +139,9 @@ func (d *decoder) result() error {
 	}
 	start := d.pos
 	d.answer.Series = nil
+	if d.rows != nil {
+		d.rows = newRowDecoder()
+	}
 	return d.array(func() error {
 		if d.peek() == '{' {
 			return d.series()

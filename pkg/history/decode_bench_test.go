@@ -126,6 +126,16 @@ func BenchmarkDecodeInstant(b *testing.B) {
 			}
 		}
 	})
+	b.Run("columns", func(b *testing.B) {
+		b.SetBytes(int64(len(body)))
+		b.ReportAllocs()
+		for b.Loop() {
+			a, err := decodeInstant(body)
+			if err != nil || a.Instant.Len() != 100_000 {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("client_golang", func(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()

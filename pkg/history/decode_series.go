@@ -7,6 +7,9 @@ import (
 )
 
 func (d *decoder) series() error {
+	if d.rows != nil && d.row() {
+		return nil
+	}
 	var r rawSeries
 	histogram := false
 	err := d.object(func(key []byte) (err error) {
@@ -34,6 +37,9 @@ func (d *decoder) series() error {
 	}
 	if !rising(r.Times) {
 		r.Times, r.Values = sorted(r.Times, r.Values)
+	}
+	if d.rows != nil {
+		return d.rows.take(r, d.spots)
 	}
 	if n := len(d.answer.Series); n == cap(d.answer.Series) && n >= 64 {
 		// As many as there is room for in the rest of the text, if they are like those before.

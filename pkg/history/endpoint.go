@@ -124,23 +124,28 @@ func sameServer(req *http.Request, via []*http.Request) error {
 
 // query asks path for form and decodes the answer. Every error is an *Error.
 func (e *endpoint) query(ctx context.Context, path string, form url.Values) (*answer, error) {
+	return e.queryAs(ctx, path, form, decode)
+}
+
+// queryAs is query with an answer that is decoded in a way of the caller's.
+func (e *endpoint) queryAs(ctx context.Context, path string, form url.Values, read func(body []byte) (*answer, error)) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
 	defer cancel()
-	a, err := e.attempt(ctx, path, form)
+	a, err := e.attempt(ctx, path, form, read)
 	var failed *Error
 	if errors.As(err, &failed) && failed.Kind == KindIncomplete && ctx.Err() == nil {
-		a, err = e.attempt(ctx, path, form)
+		a, err = e.attempt(ctx, path, form, read)
 	}
 	return a, err
 }
 
-func (e *endpoint) attempt(ctx context.Context, path string, form url.Values) (*answer, error) {
+func (e *endpoint) attempt(ctx context.Context, path string, form url.Values, read func(body []byte) (*answer, error)) (*answer, error) {
 	resp, body, err := e.send(ctx, path, form)
 	if err != nil {
 		return nil, err
 	}
 	defer body.release()
-	a, err := decode(body.text)
+	a, err := read(body.text)
 	switch {
 	case err != nil:
 		return nil, e.answerError(resp, body.text, err)

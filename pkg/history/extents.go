@@ -124,16 +124,28 @@ func quieted(a *answer, quiet bool) *answer {
 	return a
 }
 
+// columns is instant with an answer in columns, where it fits in.
+func (x *extents) columns(ctx context.Context, e *endpoint, form url.Values) (*answer, error) {
+	return x.onceAs(ctx, e, instantPath+"\xffcolumns", form, func(ctx context.Context) (*answer, error) {
+		return e.queryAs(ctx, instantPath, form, decodeInstant)
+	})
+}
+
 // once asks a server, or waits for who asks it the same for the same tenant. The values are the caller's own.
 func (x *extents) once(ctx context.Context, e *endpoint, path string, form url.Values) (*answer, error) {
-	key := x.options.Tenant(ctx) + "\xff" + e.ID + "\xff" + path + "\xff" + form.Encode()
-	a, shared, err := x.whole.do(ctx, key, func(ctx context.Context) (*answer, error) {
+	return x.onceAs(ctx, e, path, form, func(ctx context.Context) (*answer, error) {
 		a, err := e.query(ctx, path, form)
 		if err == nil && path == rangePath {
 			x.metrics.samples.WithLabelValues("upstream").Add(float64(a.samples()))
 		}
 		return a, err
 	})
+}
+
+// onceAs is once for a question of some kind, which ask puts to the server.
+func (x *extents) onceAs(ctx context.Context, e *endpoint, kind string, form url.Values, ask func(context.Context) (*answer, error)) (*answer, error) {
+	key := x.options.Tenant(ctx) + "\xff" + e.ID + "\xff" + kind + "\xff" + form.Encode()
+	a, shared, err := x.whole.do(ctx, key, ask)
 	if err != nil {
 		return nil, err
 	}

@@ -20,12 +20,22 @@ const clusterLabel = "cluster"
 // together, with a cluster label when several clusters answer. The rest of the scope is for the query's macros. Values
 // are as the servers sent them, NaN and infinities included.
 func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Result {
+	return h.promQL(ctx, q, w, false)
+}
+
+// PromQLTable is PromQL for a table of an instant query: where one server answers, with one sample of each series, they are in
+// the result's Instant and not in its Series, which takes a tenth of the time and of the memory.
+func (h *History) PromQLTable(ctx context.Context, q query.Query, w query.Window) Result {
+	return h.promQL(ctx, q, w, q.Instant)
+}
+
+func (h *History) promQL(ctx context.Context, q query.Query, w query.Window, columns bool) Result {
 	result := Result{Step: w.Step}
 	if q.Instant {
 		result.Step = 0
 	}
 	endpoints, notices := h.inScope(q.Scope)
-	prepared, err := h.macros(ctx, endpoints, q, w).Prepare(q)
+	prepared, err := query.Macros{Window: w, Scope: q.Scope, Catalog: h.catalog}.Prepare(q)
 	if err != nil {
 		result.Err = &Error{Endpoint: "query", Kind: KindBadQuery, Message: err.Error()}
 		return result
@@ -33,7 +43,12 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	expr := prepared.Text
 	result.Executed = describe(expr, q.Instant, w)
 	exemplars := h.exemplarsBeside(ctx, q, w)
+	columns = columns && len(endpoints) == 1 && len(endpoints[0].ReplicaLabels) == 0
 	good, failed, err := split(fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (*answer, error) {
+		if columns {
+			a, err := e.cached.columns(ctx, e, e.instantForm(expr, w))
+			return a, pointed(err, prepared.Err)
+		}
 		a, err := e.evaluate(ctx, expr, q.Instant, w)
 		if err == nil && e.Replica {
 			a.incomplete = lacks(a.Series, q.Instant, w)
@@ -45,6 +60,7 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	merge := replicas{at: map[string]int{}, distinct: len(good) == 1 && len(good[0].endpoint.ReplicaLabels) == 0}
 	for _, o := range good {
 		result.Notices = append(result.Notices, remarks(o.endpoint, o.value)...)
+		result.Instant = o.value.Instant
 		for _, s := range o.value.Series {
 			merge.add(o.endpoint.plainLabels(s.Labels, severalClusters), s)
 		}
@@ -55,7 +71,8 @@ func (h *History) PromQL(ctx context.Context, q query.Query, w query.Window) Res
 	result.Notices = append(result.Notices, told...)
 	result.Exemplars, told = exemplars()
 	result.Notices = append(result.Notices, told...)
-	if matcher := query.RegexInEquality(expr); matcher != "" && len(good) > 0 && len(result.Series) == 0 {
+	found := len(result.Series) > 0 || result.Instant != nil && result.Instant.Len() > 0
+	if matcher := query.RegexInEquality(expr); matcher != "" && len(good) > 0 && !found {
 		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
 			"Nothing was found, and %s compares with a regular expression: use =~ for a variable that can have several values.", matcher)})
 	}
@@ -74,13 +91,22 @@ func (e *endpoint) evaluateOurs(ctx context.Context, expr string, instant bool, 
 }
 
 func (e *endpoint) ask(ctx context.Context, expr string, instant bool, w query.Window, quiet bool) (*answer, error) {
-	form := url.Values{"query": {expr}, "timeout": {strconv.FormatFloat(e.Timeout.Seconds(), 'f', -1, 64) + "s"}}
 	if instant {
-		form.Set("time", timestamp(w.To))
-		return e.cached.instant(ctx, e, form, quiet)
+		return e.cached.instant(ctx, e, e.instantForm(expr, w), quiet)
 	}
+	form := e.form(expr)
 	form.Set("step", strconv.FormatFloat(w.Step.Seconds(), 'f', -1, 64))
 	return e.cached.overRange(ctx, e, form, w.Start().UnixMilli(), w.End().UnixMilli(), w.Step.Milliseconds(), quiet)
+}
+
+func (e *endpoint) form(expr string) url.Values {
+	return url.Values{"query": {expr}, "timeout": {strconv.FormatFloat(e.Timeout.Seconds(), 'f', -1, 64) + "s"}}
+}
+
+func (e *endpoint) instantForm(expr string, w query.Window) url.Values {
+	form := e.form(expr)
+	form.Set("time", timestamp(w.To))
+	return form
 }
 
 func timestamp(t time.Time) string {

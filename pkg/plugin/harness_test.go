@@ -69,7 +69,7 @@ func (f *fakePast) Rollup(context.Context, query.Query, catalog.Metric, query.Wi
 	return *f.rules, len(f.rules.Series) > 0
 }
 
-func (f *fakePast) PromQL(_ context.Context, q query.Query, w query.Window) history.Result {
+func (f *fakePast) PromQLTable(_ context.Context, q query.Query, w query.Window) history.Result {
 	return history.Result{
 		Series: f.series, Notices: f.notices, Err: f.err, Step: w.Step, Executed: q.Expr, Histograms: f.histograms, Exemplars: f.exemplars,
 	}

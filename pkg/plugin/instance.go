@@ -29,7 +29,7 @@ var _ instancemgmt.InstanceDisposer = (*Datasource)(nil)
 type past interface {
 	Metric(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) history.Result
 	Rollup(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) (history.Result, bool)
-	PromQL(ctx context.Context, q query.Query, w query.Window) history.Result
+	PromQLTable(ctx context.Context, q query.Query, w query.Window) history.Result
 	Coverage(ctx context.Context, scope query.Scope) history.Coverage
 	Devices(ctx context.Context) ([]gpu.Device, []gpu.Notice)
 	Members(ctx context.Context, scope query.Scope, from, to time.Time) ([]history.Member, []gpu.Notice, error)

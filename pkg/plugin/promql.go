@@ -13,7 +13,7 @@ import (
 
 // promQL answers a query in PromQL, from the servers of the chosen clusters.
 func (d *Datasource) promQL(ctx context.Context, r request) (data.Frames, error) {
-	result := d.history.PromQL(ctx, r.query, query.NewWindow(r.window))
+	result := d.history.PromQLTable(ctx, r.query, query.NewWindow(r.window))
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -23,12 +23,18 @@ func (d *Datasource) promQL(ctx context.Context, r request) (data.Frames, error)
 	frames.Sort(result.Series)
 	naming := frames.NamingFor(result.Series, r.query.Legend)
 	shown, limited := result.Series, []gpu.Notice(nil)
-	if !r.static {
+	if !r.static && !r.query.Instant { // a table has a limit of its own
 		shown, limited = frames.Limit(result.Series)
+	}
+	count, silent := len(shown), frames.Silent(shown, naming)
+	var rows frames.Rows
+	if result.Instant != nil {
+		rows = frames.SortInstant(result.Instant)
+		count, silent = rows.Len(), rows.Silent(naming)
 	}
 	o := frames.Options{
 		Metric: r.query.Expr, Naming: naming, Step: result.Step, Complete: r.static, Executed: result.Executed,
-		Notices: d.shown(append(append(result.Notices, limited...), frames.Silent(shown, naming)...)),
+		Notices: d.shown(append(append(result.Notices, limited...), silent...)),
 	}
 	var extra data.Frames
 	switch n := len(result.Histograms); {
@@ -40,7 +46,7 @@ func (d *Datasource) promQL(ctx context.Context, r request) (data.Frames, error)
 		extra = frames.Heatmaps(result.Histograms, o)
 		o.Notices = nil // the heatmaps have them
 	}
-	onlyHeatmaps := len(shown) == 0 && len(extra) > 0
+	onlyHeatmaps := count == 0 && len(extra) > 0
 	if len(result.Exemplars) > 0 && !r.static {
 		extra = append(extra, frames.Exemplars(result.Exemplars, o))
 	}
@@ -48,6 +54,9 @@ func (d *Datasource) promQL(ctx context.Context, r request) (data.Frames, error)
 		return extra, nil
 	}
 	switch {
+	case result.Instant != nil:
+		o.Metric = ""
+		return append(data.Frames{rows.Latest(o)}, extra...), nil
 	case r.query.Instant:
 		o.Metric = ""
 		return append(data.Frames{frames.Latest(shown, o)}, extra...), nil

@@ -278,7 +278,13 @@ func BenchmarkInstantArrow(b *testing.B) {
 		encode(b, "encode-gpus", func() data.Frames { return table(gpus()) })
 		encode(b, "encode-labels", func() data.Frames { return table(labelled()) })
 		encode(b, "encode-frames", func() data.Frames { return eachSeries(b, body) })
-		whole(b, "whole-table", func() data.Frames { return table(labelled()) })
+		whole(b, "whole-table", func() data.Frames {
+			result := past.PromQLTable(context.Background(), query.Query{Type: query.TypePromQL, Expr: "x", Instant: true}, benchWindow(1))
+			if result.Err != nil || result.Instant.Len() != count {
+				b.Fatal(result.Err)
+			}
+			return data.Frames{frames.SortInstant(result.Instant).Latest(frames.Options{})}
+		})
 		whole(b, "whole-frames", func() data.Frames { return eachSeries(b, body) })
 	}
 }
