@@ -35,7 +35,7 @@ func (h *History) promQL(ctx context.Context, q query.Query, w query.Window, col
 		result.Step = 0
 	}
 	endpoints, notices := h.inScope(q.Scope)
-	prepared, err := query.Macros{Window: w, Scope: q.Scope, Catalog: h.catalog}.Prepare(q)
+	prepared, err := h.macros(ctx, endpoints, q, w).Prepare(q)
 	if err != nil {
 		result.Err = &Error{Endpoint: "query", Kind: KindBadQuery, Message: err.Error()}
 		return result
