@@ -24,7 +24,7 @@ func (d *Datasource) promQL(ctx context.Context, r request) (data.Frames, error)
 	naming := frames.NamingFor(result.Series, r.query.Legend)
 	shown, limited := result.Series, []gpu.Notice(nil)
 	if !r.static && !r.query.Instant { // a table has a limit of its own
-		shown, limited = frames.Limit(result.Series)
+		shown, limited = d.fewer(r.query, result.Series)
 	}
 	count, silent := len(shown), frames.Silent(shown, naming)
 	var rows frames.Rows

@@ -38,7 +38,7 @@ var (
 	aggregations = []string{"avg", "max", "min", "sum", "p50", "p95", "p99"}
 	groupings    = []string{ByIdentity, ByNode, ByCluster, ByModel, ByNamespace, ByPod, ByJob}
 	sources      = []string{SourceAuto, SourceHistory, SourceLive}
-	formats      = []string{FormatTimeSeries, FormatTable}
+	formats      = []string{FormatTimeSeries, FormatTable, FormatMatrix}
 )
 
 // Parse reads a query as Grafana sends it. queryType is the one Grafana sends beside the JSON; when it is empty the
@@ -103,7 +103,9 @@ func (q Query) validated() (Query, error) {
 		}
 		q.Metric, q.Aggregation, q.AggregateBy, q.Source, q.Live = "", "", ByIdentity, SourceHistory, false
 		q.Exemplars = q.Exemplars && !q.Instant
-		q.Reduce, q.MaxSeries = Reduce{}, 0
+		if q.Reduce.Mode != ReduceAll {
+			q.Reduce = Reduce{}
+		}
 	case TypeCoverage:
 		// An answer is always the same table, of now.
 		q = Query{RefID: q.RefID, Type: q.Type, Scope: q.Scope, Filters: q.Filters, AggregateBy: ByIdentity, Source: SourceHistory, Format: FormatTimeSeries}

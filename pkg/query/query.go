@@ -49,6 +49,7 @@ const (
 const (
 	FormatTimeSeries = "time_series"
 	FormatTable      = "table"
+	FormatMatrix     = "matrix" // a table of every device with its newest value, for panels of a whole fleet
 )
 
 // Query is a parsed query: migrated to SchemaVersion, defaulted and validated.
@@ -75,7 +76,7 @@ type Query struct {
 	Kinds       []string      // of a TypeEvents query: the kinds of events, as package gpu names them; empty for all
 	MinDuration time.Duration // of a TypeEvents query: what lasted shorter is left out
 
-	Format  string // FormatTimeSeries or FormatTable
+	Format  string // FormatTimeSeries and so on
 	Instant bool   // one value a series, at the end of the range
 	Legend  string
 	MinStep time.Duration // 0 when not given
@@ -134,6 +135,7 @@ func (q Query) Canonical() []byte {
 	switch q.Type {
 	case TypePromQL:
 		doc.Expr = q.Expr
+		doc.Reduce, doc.MaxSeries = q.Reduce.document(), q.MaxSeries
 	case TypeCoverage:
 	case TypeInventory, TypeProcesses, TypeEvents:
 		q.tables(&doc)

@@ -46,8 +46,12 @@ func TestReduce(t *testing.T) {
 	if again := mustParse(t, string(q.Canonical()), ""); q.MaxSeries != 250 || again.MaxSeries != 250 {
 		t.Errorf("limit %d, %d", q.MaxSeries, again.MaxSeries)
 	}
-	if q := mustParse(t, `{"expr":"up","maxSeries":5,"reduce":{"mode":"bands"}}`, TypePromQL); q.MaxSeries != 0 || q.Reduce != (Reduce{}) {
+	if q := mustParse(t, `{"expr":"up","maxSeries":5,"reduce":{"mode":"bands"}}`, TypePromQL); q.MaxSeries != 5 || q.Reduce != (Reduce{}) {
 		t.Errorf("PromQL keeps %+v, %d", q.Reduce, q.MaxSeries)
+	}
+	q = mustParse(t, `{"expr":"up","maxSeries":5,"reduce":{"mode":"all"}}`, TypePromQL)
+	if again := mustParse(t, string(q.Canonical()), ""); again.Reduce.Mode != ReduceAll || again.MaxSeries != 5 {
+		t.Errorf("PromQL is read back as %+v, %d", again.Reduce, again.MaxSeries)
 	}
 }
 
