@@ -2,9 +2,13 @@ package frames
 
 import (
 	"encoding/base64"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"time"
+
+	"github.com/grafana/grafana-plugin-sdk-go/data"
 )
 
 // cellSteps is how many steps from the least to the largest value a cell tells apart.
@@ -70,6 +74,26 @@ func (c *Cells) Value(cell byte) float64 {
 // CellColumns are the names of the columns of a packet of cells, in their order.
 func CellColumns() []string {
 	return []string{"time", "layout", "min", "max", "cells", "absent", "stale"}
+}
+
+// CellSchema is the columns of a packet of cells.
+func CellSchema(o Options) *data.Frame {
+	names := CellColumns()
+	var fields data.Fields
+	for i, column := range []any{[]time.Time{}, []string{}, []float64{}, []float64{}, []string{}, []int64{}, []int64{}} {
+		fields = append(fields, data.NewField(names[i], nil, column))
+	}
+	return Table(o.Metric, fields, o)
+}
+
+// AppendPacket is Append with the schema before the row.
+func (c *Cells) AppendPacket(dst []byte, schema *data.Frame) ([]byte, error) {
+	head, err := data.FrameToJSON(schema, data.IncludeSchemaOnly)
+	if err != nil {
+		return dst, fmt.Errorf("encode the schema of cells: %w", err)
+	}
+	row := c.Append(nil)
+	return append(append(append(dst, head[:len(head)-1]...), ','), row[1:]...), nil
 }
 
 // Append appends the JSON of a packet of one row to dst: time, layout, min, max, the cells in base64, how many are absent

@@ -20,6 +20,9 @@ const channelPrefix = "q/"
 // maxChannelBytes bounds what a browser has to send to subscribe. Grafana refuses messages of 64 KiB by default.
 const maxChannelBytes = 48 << 10
 
+// fewNodes is how many nodes a panel may show for their agents to be asked for samples more often than they take them.
+const fewNodes = 64
+
 // channel is everything a live channel is made from: the query and the columns of its rows, in order. It travels
 // with each subscription, so that a plugin that was restarted, or another replica of Grafana, continues the same
 // stream. The path is its hash: nobody can bind other data to a channel that others watch.
@@ -31,8 +34,13 @@ type channel struct {
 	IntervalMs int64           `json:"intervalMs"`           // widest regular distance between rows, history's included
 	RangeMs    int64           `json:"rangeMs"`              // how much a panel shows: panels of other ranges keep other buffers
 	Clusters   bool            `json:"clusters,omitempty"`   // names begin with the cluster
+	Spread     string          `json:"spread,omitempty"`     // the columns are what query.ReduceBands or query.ReduceHeatmap makes of all lines
+	Edges      []float64       `json:"edges,omitempty"`      // of a heatmap's bins, the lower one of the first before the upper ones
+	Fixed      bool            `json:"fixed,omitempty"`      // no column is added
 	Nodes      []channelNode   `json:"nodes,omitempty"`      // columns that are devices
 	Groups     []channelGroup  `json:"groups,omitempty"`     // columns that are aggregates
+	// Packed stands for Nodes where they are many; it travels and is never hashed.
+	Packed string `json:"packed,omitempty"`
 }
 
 type channelNode struct {
@@ -65,9 +73,8 @@ func (d *channelDevice) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// newChannel describes a stream of the given columns. Devices must be in the order of their identity.
-func newChannel(canonicalQuery []byte, fields []timeline.Field) channel {
-	c := channel{Query: canonicalQuery}
+// with is the channel with the given columns. Those of a node must follow each other.
+func (c channel) with(fields []timeline.Field) channel {
 	for _, f := range fields {
 		if f.Device.Identity == (gpu.Identity{}) {
 			c.Groups = append(c.Groups, f.Labels)
@@ -87,8 +94,11 @@ func newChannel(canonicalQuery []byte, fields []timeline.Field) channel {
 	return c
 }
 
-// fields are the columns in their order.
+// fields are the columns in their order; of a spread, which has none of its own, places for them.
 func (c channel) fields() []timeline.Field {
+	if c.Spread != "" {
+		return make([]timeline.Field, c.width())
+	}
 	var fields []timeline.Field
 	for _, n := range c.Nodes {
 		for _, d := range n.Devices {
@@ -108,11 +118,21 @@ func (c channel) fields() []timeline.Field {
 
 // width is the number of columns.
 func (c channel) width() int {
-	n := len(c.Groups)
-	for _, node := range c.Nodes {
-		n += len(node.Devices)
+	switch c.Spread {
+	case query.ReduceBands:
+		return len(timeline.BandLevels()) + 1
+	case query.ReduceHeatmap:
+		return len(c.Edges) - 1
 	}
-	return n
+	return c.columns()
+}
+
+// wish is how far apart the agents' samples should be: as the panel shows them, where that is often and nodes are few.
+func (c channel) wish() time.Duration {
+	if c.step() >= time.Second || c.Spread != "" || len(c.Groups) > 0 || len(c.Nodes) > fewNodes {
+		return 0
+	}
+	return c.step()
 }
 
 func (c channel) step() time.Duration     { return time.Duration(c.StepMs) * time.Millisecond }
@@ -120,16 +140,35 @@ func (c channel) period() time.Duration   { return time.Duration(c.PeriodMs) * t
 func (c channel) measured() time.Duration { return time.Duration(c.MeasuredMs) * time.Millisecond }
 func (c channel) interval() time.Duration { return time.Duration(c.IntervalMs) * time.Millisecond }
 
-// encode is the channel in the one form that is hashed, and the path of that hash.
+// encode is the channel as it travels, and its path, which is the hash of the one form that does not depend on how the
+// nodes are packed.
 func (c channel) encode() (raw []byte, path string, err error) {
+	c.Packed = ""
+	if raw, err = plainJSON(c); err != nil {
+		return nil, "", fmt.Errorf("encode live channel: %w", err)
+	}
+	path = channelPrefix + query.HashOf(raw)
+	if len(raw) < packAbove || len(c.Nodes) == 0 {
+		return raw, path, nil
+	}
+	if c, err = c.pack(); err == nil {
+		raw, err = plainJSON(c)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("encode live channel: %w", err)
+	}
+	return raw, path, nil
+}
+
+// plainJSON leaves <, > and & as they are.
+func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(c); err != nil {
-		return nil, "", fmt.Errorf("encode live channel: %w", err)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
 	}
-	raw = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	return raw, channelPrefix + query.HashOf(raw), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // errNoChannel is a subscription that names no stream of this plugin.
@@ -150,6 +189,10 @@ func parseChannel(path string, raw json.RawMessage) (channel, query.Query, error
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return channel{}, query.Query{}, fmt.Errorf("read the live channel's query: %w", err)
 	}
+	c, err := c.unpack()
+	if err != nil {
+		return channel{}, query.Query{}, fmt.Errorf("read the live channel's nodes: %w", err)
+	}
 	q, err := query.Parse(c.Query, "")
 	if err != nil {
 		return channel{}, query.Query{}, fmt.Errorf("read the live channel's query: %w", err)
@@ -162,7 +205,7 @@ func parseChannel(path string, raw json.RawMessage) (channel, query.Query, error
 	if own != path {
 		return channel{}, query.Query{}, errForeignChannel
 	}
-	if c.StepMs < 1 || c.PeriodMs < 0 || c.MeasuredMs < 0 || c.IntervalMs < 0 {
+	if c.StepMs < 1 || c.PeriodMs < 0 || c.MeasuredMs < 0 || c.IntervalMs < 0 || !c.spreads() {
 		return channel{}, query.Query{}, errNoChannel
 	}
 	return c, q, nil

@@ -23,7 +23,7 @@ func sampleChannel(t testing.TB) channel {
 		}
 		return timeline.Field{Device: d}
 	}
-	c := newChannel(q.Canonical(), []timeline.Field{device("n1", "GPU-a", ""), device("n1", "GPU-b", "7"), device("n2", "GPU-c", "")})
+	c := channel{Query: q.Canonical()}.with([]timeline.Field{device("n1", "GPU-a", ""), device("n1", "GPU-b", "7"), device("n2", "GPU-c", "")})
 	c.StepMs, c.PeriodMs, c.IntervalMs, c.RangeMs, c.Clusters = 1000, 1000, 15_000, 900_000, true
 	return c
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -34,12 +35,19 @@ type delivery struct {
 	frame   *data.Frame
 	include data.FrameInclude // IncludeAll where viewers do not know the frame's columns or notices
 	raw     []byte            // in place of the frame: its JSON as the SDK would write it
+
+	// Where rows is set, frame is the schema alone and these are its rows, see frames.AppendPacket.
+	times []int64
+	rows  [][]float64
 }
 
 // feedOf is the feed of a channel's query.
 func (d *Datasource) feedOf(path string, c channel, q query.Query) (feed, error) {
 	switch q.Type {
 	case query.TypeMetric:
+		if q.Format == query.FormatMatrix {
+			return d.cellFeedOf(path, c, q)
+		}
 		return d.rowFeedOf(path, c, q)
 	}
 	return nil, fmt.Errorf("%w: queries of type %q are not streamed", errNoChannel, q.Type)
@@ -50,15 +58,16 @@ const (
 	modeRows    = ""        // packets are rows, told apart by their time; a packet may complete rows that are there
 	modeReplace = "replace" // every packet is the whole frame
 	modeAppend  = "append"  // packets are rows that come after those that are there
+	modeCells   = "cells"   // packets are the values of the frame's last column, see frames.Cells
 )
 
 // liveMeta is what the browser needs to continue a frame; it is the frame's meta.custom["live"].
 type liveMeta struct {
-	Path    string  `json:"path"`
-	Data    channel `json:"data"`
-	StepMs  int64   `json:"stepMs"`         // how far apart packets are expected, silence is told after some of them
-	RangeMs int64   `json:"rangeMs"`        // how much of it is shown
-	Mode    string  `json:"mode,omitempty"` // modeRows and so on
+	Path    string          `json:"path"`
+	Data    json.RawMessage `json:"data"`
+	StepMs  int64           `json:"stepMs"`         // how far apart packets are expected, silence is told after some of them
+	RangeMs int64           `json:"rangeMs"`        // how much of it is shown
+	Mode    string          `json:"mode,omitempty"` // modeRows and so on
 }
 
 // tableChannel is the channel that continues a query's table. every is how far apart packets are, span how much time the
@@ -72,5 +81,5 @@ func tableChannel(q query.Query, mode string, every, span time.Duration) (liveMe
 	if len(raw) > maxChannelBytes {
 		return liveMeta{}, errLongQuery
 	}
-	return liveMeta{Path: path, Data: c, StepMs: c.StepMs, RangeMs: c.RangeMs, Mode: mode}, nil
+	return liveMeta{Path: path, Data: raw, StepMs: c.StepMs, RangeMs: c.RangeMs, Mode: mode}, nil
 }

@@ -57,6 +57,7 @@ type Datasource struct {
 	live      present
 	handovers *handovers
 	rosters   rosters
+	layouts   layouts
 	resources backend.CallResourceHandler
 	logger    log.Logger
 	now       func() time.Time

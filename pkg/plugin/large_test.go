@@ -15,6 +15,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/query"
 	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
@@ -63,14 +64,22 @@ func large(t testing.TB) (*Datasource, backend.DataQuery) {
 func TestTooManyLinesDoNotStream(t *testing.T) {
 	d, q := large(t)
 	got, err := d.answer(t.Context(), q, false)
-	if err != nil || got[0].Meta.Custom != nil || !strings.Contains(noticeTexts(got), "Not streaming: 1000 lines are too many") {
-		t.Errorf("%v, custom %v, notices %q", err, got[0].Meta.Custom, noticeTexts(got))
-	}
-	q.JSON = json.RawMessage(metricQuery(`"nodes":["/n0[0-4].*/"]`))
-	if got, err = d.answer(t.Context(), q, false); err != nil || len(got[0].Fields) != 401 {
+	if err != nil || len(got[0].Fields) != 1001 {
 		t.Fatal(err, len(got[0].Fields))
 	}
-	channelOf(t, got[0])
+	path, raw := channelOf(t, got[0])
+	c, _, err := parseChannel(path, raw)
+	if err != nil || len(raw) > maxChannelBytes || c.width() != 1000 {
+		t.Errorf("%v, %d columns in %d bytes", err, c.width(), len(raw))
+	}
+	for i := range c.Nodes {
+		for j := range 20 {
+			c.Nodes[i].Devices = append(c.Nodes[i].Devices, channelDevice{UUID: query.HashOf(fmt.Append(nil, i, j))})
+		}
+	}
+	if _, err := d.offer(c, 0, d.now()); err == nil || !strings.Contains(err.Error(), "3500 lines are too many for a live channel. Narrow the query") {
+		t.Error(err)
+	}
 
 	names, err := json.Marshal(slices.Repeat([]string{"n001", "a-node-that-does-not-exist"}, 2000))
 	if err != nil {

@@ -108,14 +108,14 @@ func (a answer) common() time.Duration {
 }
 
 // bands is how the values of all lines are spread.
-func (a answer) bands(all []gpu.Series) data.Frames {
+func (a answer) bands(all []gpu.Series) *data.Frame {
 	if isInstant(a.request.query) {
 		b, o := timeline.BandsOf(all, 0, a.keep), a.options
-		return data.Frames{frames.BandsNow(bandsOf(b), b.Count, o)}
+		return frames.BandsNow(bandsOf(b), b.Count, o)
 	}
 	a.options.Step = a.common()
 	b := timeline.BandsOf(all, a.options.Step, a.keep)
-	return data.Frames{frames.Bands(b.Times, bandsOf(b), b.Count, a.options)}
+	return frames.Bands(b.Times, bandsOf(b), b.Count, a.options)
 }
 
 func bandsOf(b timeline.Bands) []frames.Band {
@@ -126,8 +126,8 @@ func bandsOf(b timeline.Bands) []frames.Band {
 	return bands
 }
 
-// heatmap is how many lines have a value in each bin.
-func (a answer) heatmap(all []gpu.Series) data.Frames {
+// heatmap is how many lines have a value in each bin, and the bins' edges.
+func (a answer) heatmap(all []gpu.Series) (frame *data.Frame, edges []float64) {
 	a.options.Step = a.common()
 	scale := timeline.Scale{}
 	if a.options.Unit == gpu.Ratio && !a.options.Rate {
@@ -138,7 +138,7 @@ func (a answer) heatmap(all []gpu.Series) data.Frames {
 	for i := range bins {
 		bins[i] = frames.Bin{Upper: h.Upper[i], Count: h.Count[i]}
 	}
-	return data.Frames{frames.Heatmap(h.Times, bins, a.options)}
+	return frames.Heatmap(h.Times, bins, a.options), append([]float64{h.Low}, h.Upper...)
 }
 
 // ranked keeps the lines that rank first; they are continued or rest as before.
@@ -193,8 +193,8 @@ func (d *Datasource) reduceNotice(a answer, mode string, lines int) gpu.Notice {
 		text = fmt.Sprintf("Showing the %d of %d lines with the %s %s", min(reduce.K, lines), lines, extreme, by)
 	}
 	text += `. For every line set "reduce" to "all", or narrow the selection.`
-	if a.continues && a.request.query.Live && len(a.continued) > 0 && !isInstant(a.request.query) {
-		text += " This does not stream: a refresh shows what is new."
+	if a.streams() && reduce.Mode != "" && (mode == query.ReduceTopK || mode == query.ReduceBottomK) && len(a.continued) > 0 {
+		text += " The lines go on live; which ones they are is decided anew with each refresh."
 	}
 	return gpu.Notice{Severity: gpu.Info, Text: text}
 }

@@ -32,7 +32,7 @@ func TestTooManyLinesAreBands(t *testing.T) {
 	d, q := large(t)
 	d.settings.MaxSeries = 999
 	got := answerOf(t, d, q, false)
-	if len(got) != 1 || len(got[0].Fields) != 9 || got[0].Meta.Type != data.FrameTypeTimeSeriesWide || got[0].Meta.Custom != nil {
+	if len(got) != 1 || len(got[0].Fields) != 9 || got[0].Meta.Type != data.FrameTypeTimeSeriesWide {
 		t.Fatalf("%d frames, first with %d fields", len(got), len(got[0].Fields))
 	}
 	names := ""
@@ -53,13 +53,15 @@ func TestTooManyLinesAreBands(t *testing.T) {
 		t.Errorf("from %v to %v", *low[0], *low[len(low)-1])
 	}
 	for _, want := range []string{
-		"info: Showing bands over 1000 lines", "at most 999 are shown one by one", `set "reduce" to "all"`, "This does not stream: a refresh shows what is new.",
+		"info: Showing bands over 1000 lines", "at most 999 are shown one by one", `set "reduce" to "all"`,
 	} {
 		if text := noticeTexts(got); !strings.Contains(text, want) {
 			t.Errorf("%q is not in %q", want, text)
 		}
 	}
-	if text := noticeTexts(answerOf(t, d, q, false, `"live":false`)); strings.Contains(text, "stream") {
+	channelOf(t, got[0])
+	got = answerOf(t, d, q, false, `"live":false`)
+	if text := noticeTexts(got); got[0].Meta.Custom != nil || strings.Contains(text, "live") {
 		t.Errorf("a panel that was not to stream says %q", text)
 	}
 
@@ -105,13 +107,14 @@ func TestReductionsThatWereAskedFor(t *testing.T) {
 		agents.result.Series[500+i] = s
 	}
 	got := answerOf(t, d, q, false, `"reduce":{"mode":"topk","k":2,"by":"max"}`)
-	if len(got) != 1 || len(got[0].Fields) != 3 || got[0].Meta.Custom != nil {
+	if len(got) != 2 || len(got[0].Fields) != 3 || len(got[1].Fields) != 0 {
 		t.Fatalf("%d frames, first with %d fields", len(got), len(got[0].Fields))
 	}
 	if a, b := got[0].Fields[1].Name, got[0].Fields[2].Name; a != "n062 · GPU 4" || b != "n062 · GPU 5" {
 		t.Errorf("first %q, second %q", a, b)
 	}
-	if text := noticeTexts(got); !strings.Contains(text, "Showing the 2 of 1000 lines with the highest maximum") {
+	if text := noticeTexts(got); !strings.Contains(text, "Showing the 2 of 1000 lines with the highest maximum") ||
+		!strings.Contains(text, "The lines go on live; which ones they are is decided anew with each refresh.") {
 		t.Errorf("notices %q", text)
 	}
 	again := answerOf(t, d, q, false, `"reduce":{"mode":"topk","k":2,"by":"max"}`)

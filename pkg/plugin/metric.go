@@ -79,12 +79,15 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	if plan.Counter && got.live.Interval > got.live.Period {
 		plan.Measured = min(got.live.Interval, counterSpan/4)
 	}
-	sewn := sew(got.history.Series, onward(plan.Live(got.live.Series), got.since), aggregation.By, plan.Step)
+	sewn := sew(got.history.Series, onward(plan.Live(got.live.Series), got.since), aggregation.By, plan.Step, earlier(r.now, r.window.To).Add(-absentAge))
 	notices = append(notices, sewn.notices()...)
 	if n, ok := absentNotice(m, got.history.Absent, sewn); ok && r.now.Sub(r.window.To) < absentAge {
 		notices = append(notices, n)
 	}
 	if n, ok := stairsNotice(sewn, got.history.Step, got.live.Period); ok && !isInstant(r.query) {
+		notices = append(notices, n)
+	}
+	if n, ok := rateNotice(sewn, query.NewWindow(r.window).RateInterval(), plan.RateWindow()); ok && plan.Counter && !isInstant(r.query) {
 		notices = append(notices, n)
 	}
 	notices = append(notices, averageNotices(aggregation, sewn.history, sewn.live, sewn.rest)...)
@@ -99,7 +102,7 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 			Metric: m.Name, Description: m.Help, Unit: m.ShownUnit(), Rate: m.Kind == catalog.Counter,
 			Executed: why + got.executed(m), Notices: notices,
 		},
-		historyStep: got.history.Step,
+		historyStep: got.history.Step, seam: sewn.begins(),
 	}
 	return d.render(a), nil
 }
@@ -255,4 +258,6 @@ func (f fetched) executed(m catalog.Metric) string {
 	return text + fmt.Sprintf("# live: %s of %d agents since %s", m.Name, len(f.live.Nodes), f.since.UTC().Format(time.RFC3339))
 }
 
-func isInstant(q query.Query) bool { return q.Instant || q.Format == query.FormatTable }
+func isInstant(q query.Query) bool {
+	return q.Instant || q.Format == query.FormatTable || q.Format == query.FormatMatrix
+}

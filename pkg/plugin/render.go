@@ -26,6 +26,7 @@ type answer struct {
 
 	options     frames.Options
 	historyStep time.Duration
+	seam        int64 // where history ends and live samples begin, Unix milliseconds; 0 where there are not both
 }
 
 // render chooses the shape: a row for each line, one frame, for a panel that goes on by itself one frame that streams
@@ -45,6 +46,9 @@ func (d *Datasource) render(a answer) data.Frames {
 	if !isInstant(a.request.query) {
 		a.options.Notices = append(a.options.Notices, frames.Silent(all, a.options.Naming)...)
 	}
+	if a.request.query.Format == query.FormatMatrix && !a.request.static {
+		return d.matrix(a)
+	}
 	mode := d.reduction(a.request.query, a.request.static, len(all))
 	switch mode {
 	case query.ReduceAll:
@@ -61,13 +65,14 @@ func (d *Datasource) render(a answer) data.Frames {
 	return d.lines(a, all)
 }
 
-// reduced is an answer of fewer columns than there are lines. It does not stream.
+// reduced is an answer of fewer columns than there are lines.
 func (d *Datasource) reduced(a answer, mode string, all []gpu.Series) data.Frames {
 	switch mode {
 	case query.ReduceBands:
-		return a.bands(all)
+		return d.spread(a, mode, nil, a.bands(all))
 	case query.ReduceHeatmap:
-		return a.heatmap(all)
+		frame, edges := a.heatmap(all)
+		return d.spread(a, mode, edges, frame)
 	}
 	a = a.ranked(all)
 	switch {
@@ -76,6 +81,8 @@ func (d *Datasource) reduced(a answer, mode string, all []gpu.Series) data.Frame
 		return data.Frames{frames.Latest(slices.Concat(a.continued, a.rest), a.options)}
 	case len(a.continued) == 0:
 		return data.Frames{frames.Wide(a.rest, a.options)}
+	case a.streams():
+		return d.streaming(a, true)
 	}
 	return a.split(nil)
 }
@@ -122,7 +129,7 @@ func (d *Datasource) lines(a answer, all []gpu.Series) data.Frames {
 	case !a.continues || !a.request.query.Live:
 		return a.split(nil)
 	}
-	return d.streaming(a)
+	return d.streaming(a, false)
 }
 
 // split is the lines that are live in one frame, and the others, if there are any, in a second. Notices are on the
@@ -144,7 +151,38 @@ func (a answer) split(custom any) data.Frames {
 	return out
 }
 
-func (d *Datasource) streaming(a answer) data.Frames {
+// streams reports whether the panel goes on live where that is possible.
+func (a answer) streams() bool {
+	return a.continues && a.request.query.Live && !isInstant(a.request.query) && !a.request.static
+}
+
+// newChannel is the channel of an answer but for its columns.
+func (a answer) newChannel() channel {
+	return channel{
+		Query: a.request.query.Canonical(), StepMs: a.plan.Step.Milliseconds(), PeriodMs: a.plan.Period.Milliseconds(),
+		MeasuredMs: a.plan.Measured.Milliseconds(), IntervalMs: max(a.plan.Step, a.historyStep).Milliseconds(),
+		RangeMs: a.request.window.To.Sub(a.request.window.From).Milliseconds(), Clusters: a.options.Naming.Clusters,
+	}
+}
+
+// offer makes the channel one that can be subscribed to, and remembers up to which row the answer has shown it. It fails
+// when a browser could not send what it needs.
+func (d *Datasource) offer(c channel, shown int64, now time.Time) (liveMeta, error) {
+	raw, path, err := c.encode()
+	switch {
+	case err != nil:
+		return liveMeta{}, err
+	case len(c.Query) > maxChannelBytes/2:
+		return liveMeta{}, errLongQuery
+	case len(raw) > maxChannelBytes:
+		return liveMeta{}, fmt.Errorf("%d lines are too many for a live channel. Narrow the query, or aggregate it", c.width())
+	}
+	d.handovers.put(path, shown, now)
+	return liveMeta{Path: path, Data: raw, StepMs: c.StepMs, RangeMs: c.RangeMs}, nil
+}
+
+// streaming lets an answer's lines go on live. Where they are fixed no other device gets a line.
+func (d *Datasource) streaming(a answer, fixed bool) data.Frames {
 	fields := make([]timeline.Field, len(a.continued))
 	for i, s := range a.continued {
 		fields[i] = timeline.Field{Device: s.Device}
@@ -152,25 +190,20 @@ func (d *Datasource) streaming(a answer) data.Frames {
 			fields[i].Labels = s.Labels
 		}
 	}
-	c := newChannel(a.request.query.Canonical(), fields)
-	c.StepMs, c.PeriodMs, c.MeasuredMs = a.plan.Step.Milliseconds(), a.plan.Period.Milliseconds(), a.plan.Measured.Milliseconds()
-	c.IntervalMs = max(a.plan.Step, a.historyStep).Milliseconds()
-	c.RangeMs = a.request.window.To.Sub(a.request.window.From).Milliseconds()
-	c.Clusters = a.options.Naming.Clusters
-	raw, path, err := c.encode()
-	if err != nil || len(raw) > maxChannelBytes {
-		text := fmt.Sprintf("Not streaming: %d lines are too many for a live channel. Narrow the query, or aggregate it; until then a refresh shows what is new.", len(fields))
-		if len(c.Query) > maxChannelBytes/2 {
-			text = "Not streaming: the query names too much for a live channel. Select by a regular expression like /gpu-.*/, or leave the list empty for all; until then a refresh shows what is new."
-		}
-		if err != nil {
-			text = "Not streaming: " + err.Error()
-		}
-		a.options.Notices = append(a.options.Notices, d.shown([]gpu.Notice{{Severity: gpu.Warning, Text: text}})...)
+	c := a.newChannel().with(fields)
+	c.Fixed = fixed
+	meta, err := d.offer(c, lastComplete(a.continued, a.plan.Step, a.plan.Period, a.request.now), a.request.now)
+	if err != nil {
+		a.options.Notices = append(a.options.Notices, d.shown([]gpu.Notice{{
+			Severity: gpu.Warning, Text: "Not streaming: " + err.Error() + "; until then a refresh shows what is new.",
+		}})...)
 		return a.split(nil)
 	}
-	d.handovers.put(path, lastComplete(a.continued, a.plan.Step, a.plan.Period, a.request.now), a.request.now)
-	return a.split(map[string]liveMeta{"live": {Path: path, Data: c, StepMs: c.StepMs, RangeMs: c.RangeMs}})
+	custom := map[string]any{"live": meta}
+	if a.seam > 0 {
+		custom["seam"] = a.seam
+	}
+	return a.split(custom)
 }
 
 // shown leaves out what the settings say is not to be shown, and repetitions.

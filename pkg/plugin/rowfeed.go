@@ -1,9 +1,6 @@
 package plugin
 
 import (
-	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -18,10 +15,10 @@ import (
 )
 
 const (
+	// quickColumns is how many columns a packet may have that is sent more often than others.
+	quickColumns = 128
 	// maxPendingRows bounds what is kept for a Grafana that does not take it: the oldest go.
 	maxPendingRows = 1200
-	// namedTroubles is how many agents in trouble a stream's notices name.
-	namedTroubles = 3
 )
 
 // rowFeed continues the lines of a metric query: a packet is the rows that are complete since the last one.
@@ -36,13 +33,15 @@ type rowFeed struct {
 	now   func() time.Time
 	shown func([]gpu.Notice) []gpu.Notice
 
-	rows     *timeline.Rows
-	boards   map[board]bool  // devices that have a column
-	groups   map[string]bool // aggregates that have one
-	nodes    map[string]*streamNode
-	troubles map[string]error // of agents, by address
-	pending  []timeline.Row
+	rows    *timeline.Rows
+	boards  map[board]bool  // devices that have a column
+	groups  map[string]bool // aggregates that have one
+	nodes   map[string]*streamNode
+	pending []timeline.Row
+	spread  timeline.Spread // what all lines are made into; nil where each has its column
 
+	troubles    troubled
+	losses      losses
 	sentNotices []gpu.Notice
 }
 
@@ -67,17 +66,26 @@ func (d *Datasource) rowFeedOf(path string, c channel, q query.Query) (*rowFeed,
 			Naming: frames.Naming{Legend: q.Legend, Clusters: c.Clusters},
 		},
 	}
+	s.spread = c.newSpread()
 	if row, ok := d.handovers.get(path, d.now()); ok {
 		s.after = row
 	}
 	return s, nil
 }
 
-func (s *rowFeed) schema() *data.Frame { return s.frame(s.channel.fields(), nil, nil) }
+func (s *rowFeed) schema() *data.Frame { return s.frame(s.channel.fields(), nil) }
 
-func (s *rowFeed) wants() live.Select { return live.Select{Match: s.selection.matchesTarget} }
+func (s *rowFeed) wants() live.Select {
+	return live.Select{Match: s.selection.matchesTarget, Owners: s.selection.scope.ByOwner(), Period: s.channel.wish()}
+}
 
-func (s *rowFeed) every() time.Duration { return packetEvery }
+// every is shorter where a panel shows samples that come faster, and few.
+func (s *rowFeed) every() time.Duration {
+	if step := s.plan.Step; step < packetEvery && s.channel.width() <= quickColumns {
+		return max(step*3/4, leastEvery)
+	}
+	return packetEvery
+}
 
 // packet is what is new, if anything is: rows alone as long as viewers know the columns, everything when there is one
 // more, or when there is other trouble to tell of.
@@ -86,62 +94,49 @@ func (s *rowFeed) every() time.Duration { return packetEvery }
 // beginning, and a row that does not fit the schema is an error in their browser.
 func (s *rowFeed) packet(now time.Time) (delivery, bool) {
 	s.add(s.rows.Advance(now))
-	fields, notices := s.rows.Fields(), s.shown(s.notices())
-	include := data.IncludeDataOnly
+	notices := s.shown(slices.Concat(s.troubles.notices(), s.losses.notices(now, s.rows.Dropped()), s.outside()))
 	changed := !slices.Equal(notices, s.sentNotices)
-	if changed || len(fields) != s.channel.width() {
-		include = data.IncludeAll
-	}
 	if len(s.pending) == 0 && !changed {
 		return delivery{}, false
 	}
-	frame := s.frame(fields, s.pending, notices)
+	times, rows := make([]int64, len(s.pending)), make([][]float64, len(s.pending))
+	for i, row := range s.pending {
+		times[i], rows[i] = row.Time, row.Values
+	}
 	s.pending, s.sentNotices = nil, notices
-	return delivery{frame: frame, include: include}, true
+	fields := s.rows.Fields()
+	if !changed && len(fields) == s.channel.width() {
+		return delivery{raw: frames.AppendRows(nil, times, rows, len(fields))}, true
+	}
+	return delivery{frame: s.frame(fields, notices), times: times, rows: rows}, true
 }
 
 func (s *rowFeed) add(rows []timeline.Row) {
 	s.pending = append(s.pending, rows...)
 	if over := len(s.pending) - maxPendingRows; over > 0 {
 		s.pending = s.pending[over:]
+		s.losses.rows += uint64(over)
 	}
 }
 
-// notices name the agents that are in trouble, in a stable order.
-func (s *rowFeed) notices() []gpu.Notice {
-	addresses := slices.Sorted(maps.Keys(s.troubles))
-	var notices []gpu.Notice
-	for _, address := range addresses[:min(namedTroubles, len(addresses))] {
-		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: "Live data is interrupted: " + s.troubles[address].Error()})
+// outside tells that a heatmap's bins, which were made for the values there were, do not fit any more.
+func (s *rowFeed) outside() []gpu.Notice {
+	if h, ok := s.spread.(*timeline.HeatmapSpread); ok && h.Outside > 0 {
+		return []gpu.Notice{{Severity: gpu.Info, Text: "Values since are outside the heatmap's bins and counted in the outermost ones, until the panel is refreshed."}}
 	}
-	if more := len(addresses) - namedTroubles; more > 0 {
-		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf("Live data of %d more agents is interrupted.", more)})
-	}
-	return notices
+	return nil
 }
 
-// frame is rows as Grafana gets them; without rows it is their schema.
-func (s *rowFeed) frame(fields []timeline.Field, rows []timeline.Row, notices []gpu.Notice) *data.Frame {
-	times := make([]int64, len(rows))
-	series := make([]gpu.Series, len(fields))
-	for i, f := range fields {
-		series[i] = gpu.Series{Device: f.Device, Labels: f.Labels, Times: times, Values: make([]float64, len(rows))}
-	}
-	for at, row := range rows {
-		times[at] = row.Time
-		for i := range series {
-			series[i].Values[at] = valueAt(row, i)
-		}
-	}
+// frame is the columns without rows.
+func (s *rowFeed) frame(fields []timeline.Field, notices []gpu.Notice) *data.Frame {
 	o := s.options
 	o.Notices = notices
-	return frames.Wide(series, o)
-}
-
-// valueAt is a row's value in a column, NaN in one that appeared after the row.
-func valueAt(row timeline.Row, column int) float64 {
-	if column >= len(row.Values) {
-		return math.NaN()
+	if s.channel.Spread != "" {
+		return s.channel.spreadFrame(o)
 	}
-	return row.Values[column]
+	series := make([]gpu.Series, len(fields))
+	for i, f := range fields {
+		series[i] = gpu.Series{Device: f.Device, Labels: f.Labels}
+	}
+	return frames.Wide(series, o)
 }

@@ -3,6 +3,7 @@ package plugin
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/query"
 	"github.com/warpwatch/warpwatch/pkg/timeline"
 )
 
@@ -18,6 +20,7 @@ import (
 type streamNode struct {
 	columns  columns // of the devices that have a part in a column
 	others   columns // of the other devices in the query's scope
+	owned    owned   // of a scope of owners: nil until the agent told
 	expected bool    // rows wait for it
 }
 
@@ -25,8 +28,11 @@ type streamNode struct {
 func (s *rowFeed) start(ctx context.Context) {
 	fields := s.channel.fields()
 	s.boards, s.groups = map[board]bool{}, map[string]bool{}
-	s.nodes, s.troubles = map[string]*streamNode{}, map[string]error{}
+	s.nodes = map[string]*streamNode{}
 	for _, f := range fields {
+		if s.spread != nil {
+			break
+		}
 		if s.plan.By == timeline.ByIdentity {
 			s.boards[boardOf(f.Device)] = true
 		} else {
@@ -37,7 +43,7 @@ func (s *rowFeed) start(ctx context.Context) {
 		step := s.plan.Step.Milliseconds()
 		s.after = s.now().Add(-2*s.plan.Step-s.plan.Period).UnixMilli() / step * step
 	}
-	s.rows = timeline.NewRows(timeline.RowPlan{Plan: s.plan, Fields: fields, After: s.after})
+	s.rows = timeline.NewRows(timeline.RowPlan{Plan: s.plan, Fields: fields, After: s.after, Spread: s.spread})
 
 	since := time.UnixMilli(s.after)
 	if s.plan.Counter {
@@ -59,6 +65,7 @@ func (s *rowFeed) start(ctx context.Context) {
 		// By the clock of then: a row waits for what the other nodes measured at its time.
 		s.add(s.rows.Add(time.UnixMilli(tick.Time), tick))
 	}
+	s.losses.begin(s.rows.Dropped()) // what was shown already is no loss
 }
 
 // groupDevice is a device that is in the group with the labels.
@@ -66,8 +73,11 @@ func groupDevice(labels map[string]string) gpu.Device {
 	return gpu.Device{Identity: gpu.Identity{Cluster: labels["cluster"], Node: labels["node"]}, Model: labels["model"]}
 }
 
-// keeps reports whether a device has a part in a column.
+// keeps reports whether a device of the scope has a part in a column.
 func (s *rowFeed) keeps(d gpu.Device) bool {
+	if s.spread != nil {
+		return true
+	}
 	if s.plan.By != timeline.ByIdentity {
 		return s.groups[groupOf(d, s.plan.By)]
 	}
@@ -112,11 +122,15 @@ func (s *rowFeed) take(u live.Update) {
 	if u.Status != nil {
 		s.status(*u.Status)
 	}
+	if u.Owners != nil {
+		s.owners(u)
+	}
 	if u.Schema == nil {
 		return
 	}
 	key := nodeKey(u.Target)
 	n := s.node(key)
+	s.losses.samples += u.Dropped
 	delete(s.troubles, u.Target.Address)
 	if n.columns.schema != u.Schema {
 		s.layOut(n, u.Schema)
@@ -132,14 +146,46 @@ func (s *rowFeed) take(u live.Update) {
 }
 
 func (s *rowFeed) layOut(n *streamNode, schema *live.Schema) {
-	n.columns = s.selection.columns(schema, s.keeps)
-	n.others = s.selection.columns(schema, func(d gpu.Device) bool { return !s.keeps(d) })
+	n.columns = s.selection.columns(schema, func(d gpu.Device) bool { return s.keeps(d) && n.owned.is(d, true) })
+	n.others = s.selection.columns(schema, func(d gpu.Device) bool { return !s.keeps(d) && n.owned.is(d, !s.selection.scope.ByOwner()) })
 }
 
-// grow gives a device that appeared since the panel was opened a column of its own. Aggregates and scopes of owners
-// keep their devices: whether a new one belongs to them is for history to say.
+// owners takes the list of who owns a node's devices where the query selects by owner: those of others then no longer count.
+func (s *rowFeed) owners(u live.Update) {
+	n := s.node(nodeKey(u.Target))
+	owned := ownedOf(s.selection.scope, u.Owners.List)
+	if !maps.Equal(owned, n.owned) || n.owned == nil {
+		n.owned, n.columns.schema = owned, nil
+	}
+}
+
+// owned are the devices of a node that a scope of owners selects; nil where that is not known.
+type owned map[board]bool
+
+func ownedOf(scope query.Scope, list []gpu.Ownership) owned {
+	o := owned{}
+	for _, l := range list {
+		if scope.MatchesOwner(l.Owner.Namespace, l.Owner.Pod, l.Owner.SlurmJob) {
+			o[boardOf(l.Device)] = true
+		}
+	}
+	return o
+}
+
+// is reports whether a device is among them, or unknown when that is not known. Whoever owns a GPU owns its instances.
+func (o owned) is(d gpu.Device, unknown bool) bool {
+	if o == nil {
+		return unknown
+	}
+	whole := d
+	whole.Identity = d.Parent()
+	return o[boardOf(d)] || o[boardOf(whole)]
+}
+
+// grow gives a device that appeared since the panel was opened a column of its own. Aggregates keep their devices, and so
+// do scopes of owners where the agent does not know them: whether a new one belongs to them is for history to say.
 func (s *rowFeed) grow(n *streamNode, u live.Update) {
-	if s.plan.By != timeline.ByIdentity || s.selection.scope.ByOwner() || len(n.others.devices) == 0 {
+	if s.plan.By != timeline.ByIdentity || s.channel.Fixed || len(n.others.devices) == 0 || s.selection.scope.ByOwner() && n.owned == nil {
 		return
 	}
 	grown := false
@@ -165,11 +211,7 @@ func (s *rowFeed) node(key string) *streamNode {
 
 // status lets rows no longer wait for a node that is not connected.
 func (s *rowFeed) status(status live.NodeStatus) {
-	if status.Err != nil {
-		s.troubles[status.Address] = status.Err
-	} else {
-		delete(s.troubles, status.Address)
-	}
+	s.troubles.status(status)
 	if status.State != live.Connected {
 		key := nodeKey(status.Target)
 		s.node(key).expected = false

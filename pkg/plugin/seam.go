@@ -22,7 +22,9 @@ type seam struct {
 
 // sew separates devices, or for an aggregate whole groups of them: a group that agents know only in part would change
 // its meaning at the seam, so it stays on history.
-func sew(history, live []gpu.Series, by timeline.By, step time.Duration) seam {
+//
+// A device that was gone before current does not make its group one that agents know in part.
+func sew(history, live []gpu.Series, by timeline.By, step time.Duration, current time.Time) seam {
 	live = fromCommonStart(live, step)
 	present := make(map[board]bool, len(live))
 	for _, l := range live {
@@ -31,14 +33,20 @@ func sew(history, live []gpu.Series, by timeline.By, step time.Duration) seam {
 	partial := map[string]bool{} // groups with a device that no agent continues
 	if by != timeline.ByIdentity {
 		for _, h := range history {
-			if !present[boardOf(h.Device)] {
+			if n := len(h.Times); !present[boardOf(h.Device)] && n > 0 && h.Times[n-1] >= current.UnixMilli() {
 				partial[groupOf(h.Device, by)] = true
 			}
 		}
 	}
 	var s seam
+	continued := map[string]bool{} // groups that agents know devices of
+	if by != timeline.ByIdentity {
+		for _, l := range live {
+			continued[groupOf(l.Device, by)] = true
+		}
+	}
 	for _, h := range history {
-		if present[boardOf(h.Device)] && !partial[groupOf(h.Device, by)] {
+		if group := groupOf(h.Device, by); (present[boardOf(h.Device)] || continued[group]) && !partial[group] {
 			s.history = append(s.history, h)
 		} else {
 			s.rest = append(s.rest, h)
@@ -53,6 +61,28 @@ func sew(history, live []gpu.Series, by timeline.By, step time.Duration) seam {
 		}
 	}
 	return s
+}
+
+// begins is when the live samples begin that follow history's, Unix milliseconds, 0 where there are not both.
+func (s seam) begins() int64 {
+	if len(s.history) == 0 || len(s.live) == 0 {
+		return 0
+	}
+	begin := s.live[0].Times[0]
+	for _, l := range s.live {
+		begin = min(begin, l.Times[0])
+	}
+	return begin
+}
+
+// rateNotice tells that a counter's rates are over other spans on both sides of the seam, where a step is no change.
+func rateNotice(s seam, history, live time.Duration) (gpu.Notice, bool) {
+	if s.begins() == 0 || history < 2*live {
+		return gpu.Notice{}, false
+	}
+	return gpu.Notice{Severity: gpu.Info, Text: fmt.Sprintf(
+		"History's rates are over %s each and live ones over %s, so that the line is less smooth from %s on.",
+		history, live, time.UnixMilli(s.begins()).UTC().Format("15:04:05 UTC"))}, true
 }
 
 // notices tell which aggregates have no live part though some could be expected.
@@ -135,4 +165,11 @@ func lastComplete(series []gpu.Series, step, period time.Duration, now time.Time
 		}
 	}
 	return newest
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }

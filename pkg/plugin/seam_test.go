@@ -22,7 +22,7 @@ func line(node string, index int, times ...int64) gpu.Series {
 func TestSewFromACommonStart(t *testing.T) {
 	past := []gpu.Series{line("a", 0, 0, 15_000, 30_000), line("b", 0, 0, 15_000, 30_000), line("c", 0, 0)}
 	ended := line("c", 0, 1000, 2000)
-	got := sew(past, []gpu.Series{line("a", 0, 10_000, 20_500, 31_000), line("b", 0, 20_700, 30_700), ended}, timeline.ByIdentity, time.Second)
+	got := sew(past, []gpu.Series{line("a", 0, 10_000, 20_500, 31_000), line("b", 0, 20_700, 30_700), ended}, timeline.ByIdentity, time.Second, time.Time{})
 	if len(got.live) != 2 || got.live[0].Times[0] != 20_500 || got.live[1].Times[0] != 20_700 {
 		t.Errorf("live %v", got.live)
 	}
@@ -40,7 +40,7 @@ func TestSewKeepsGroupsWhole(t *testing.T) {
 	}{
 		timeline.ByIdentity: {3, "[]"}, timeline.ByNode: {2, "[north\xffa]"}, timeline.ByCluster: {0, "[north]"}, timeline.ByModel: {0, "[]"},
 	} {
-		got := sew(past, now, by, time.Second)
+		got := sew(past, now, by, time.Second, time.Time{})
 		if len(got.live) != want.live || by != timeline.ByModel && fmt.Sprint(got.partial) != want.partial {
 			t.Errorf("by %d: %d live, partial %q", by, len(got.live), got.partial)
 		}

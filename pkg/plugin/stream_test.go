@@ -59,7 +59,7 @@ func TestStreamContinuesTheAnswer(t *testing.T) {
 			}
 			for _, p := range received.snapshot() {
 				if p.Schema != nil {
-					t.Error("a packet repeats the schema")
+					t.Errorf("a packet repeats the schema: %v", p.Schema.Meta)
 				}
 			}
 		})

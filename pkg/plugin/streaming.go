@@ -6,10 +6,15 @@ import (
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
+
+	"github.com/warpwatch/warpwatch/pkg/frames"
 )
 
 // packetEvery is how often packets are sent at most; what came in between goes together.
 const packetEvery = 250 * time.Millisecond
+
+// leastEvery is how far apart packets are at least where a feed asks for less than packetEvery.
+const leastEvery = 50 * time.Millisecond
 
 // stream is one run of a channel. Its fields belong to the goroutine that runs it.
 type stream struct {
@@ -29,7 +34,7 @@ func (s *stream) run(ctx context.Context, sender *backend.StreamSender) error {
 	}
 	// Packets are some time apart, counted from the end of one, so that what came while Grafana took its time goes into
 	// the next. After a longer quiet one goes at once.
-	every := max(s.feed.every(), packetEvery)
+	every := max(s.feed.every(), leastEvery)
 	next := time.NewTimer(every)
 	defer next.Stop()
 	due := false
@@ -66,9 +71,14 @@ func (s *stream) send(sender *backend.StreamSender) (sent bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	if d.raw != nil {
+	switch {
+	case d.raw != nil:
 		err = sender.SendBytes(d.raw)
-	} else {
+	case d.rows != nil:
+		if d.raw, err = frames.AppendPacket(nil, d.frame, d.times, d.rows); err == nil {
+			err = sender.SendBytes(d.raw)
+		}
+	default:
 		err = sender.SendFrame(d.frame, d.include)
 	}
 	if err != nil {

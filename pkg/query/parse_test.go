@@ -81,7 +81,7 @@ func TestParseSaysWhatToChange(t *testing.T) {
 		{`{"metric":"x","aggregation":"median"}`, "", `field "aggregation": "median" is not known; use avg, max, min, sum, p50, p95 or p99`},
 		{`{"metric":"x","aggregateBy":"rack"}`, "", `field "aggregateBy": "rack" is not known; use identity, node, cluster, model, namespace, pod or job`},
 		{`{"metric":"x","source":"prom"}`, "", `field "source": "prom" is not known; use auto, history or live`},
-		{`{"metric":"x","format":"heatmap"}`, "", `field "format": "heatmap" is not known; use time_series or table`},
+		{`{"metric":"x","format":"heatmap"}`, "", `field "format": "heatmap" is not known; use time_series, table or matrix`},
 		{`{"metric":"x","minStep":"soon"}`, "", `field "minStep": "soon" is not a duration; write it like "15s" or "1m"`},
 		{`{"metric":"x","minStep":15}`, "", `field "minStep": must be text`},
 		{`{"metric":"x","minStep":"100y"}`, "", `field "minStep": "100y" leaves no range more than one point; use at most "1y"`},

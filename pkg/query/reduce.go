@@ -118,6 +118,9 @@ func (r *reader) whole(name string, usual, least, most int) int {
 
 // validateReduce finds a reduction that the rest of the query leaves nothing for.
 func (q Query) validateReduce() error {
+	if q.Format == FormatMatrix && (q.Type != TypeMetric || q.AggregateBy != ByIdentity || q.Reduce.Mode != "") {
+		return errors.New(`field "format": a matrix has every device of a metric on its own; leave out "aggregateBy" and "reduce"`)
+	}
 	if q.Reduce.Mode == ReduceHeatmap && (q.Instant || q.Format == FormatTable) {
 		return errors.New(`field "reduce": a heatmap needs a range; use bands, topk or bottomk for a table or one value a series`)
 	}

@@ -38,6 +38,18 @@ func Rate(series []gpu.Series, window time.Duration) []gpu.Series {
 	return rates
 }
 
+// Follower takes the rate of one counter as its samples come.
+type Follower struct{ counter counter }
+
+// NewFollower takes rates over a window that ends at each sample, see [Rate].
+func NewFollower(window time.Duration) *Follower {
+	return &Follower{counter{window: window.Milliseconds()}}
+}
+
+// Add takes the next reading at a time in Unix milliseconds and returns the rate there, NaN where it is not known or the
+// time does not rise.
+func (f *Follower) Add(t int64, v float64) float64 { return f.counter.follow(t, v) }
+
 // counter follows one counter. Its memory is bounded by the samples in the window.
 type counter struct {
 	window int64 // milliseconds

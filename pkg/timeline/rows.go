@@ -82,8 +82,9 @@ type Tick struct {
 
 // Dropped counts ticks that are in no row.
 type Dropped struct {
-	Late  uint64 // their bin had been handed out
-	Ahead uint64 // their time was further in the future than clocks may differ
+	Late     uint64 // their bin had been handed out
+	Ahead    uint64 // their time was further in the future than clocks may differ
+	Repeated uint64 // a tick of their time or a later one was there before
 }
 
 // maxAhead is how far past the end of its bin a tick may be, on top of a step.
@@ -107,6 +108,7 @@ type rowNode struct {
 	id       int
 	expected bool
 	period   int64
+	heard    int64 // time of its newest tick, also of one that is in no row
 
 	devices []gpu.Device
 	members []int // of each of the devices
@@ -177,11 +179,17 @@ func (r *Rows) Add(now time.Time, tick Tick) []Row {
 	bin := floor(tick.Time, step)
 	r.enroll(n, tick.Devices)
 	values := r.values(n, tick)
+	heard := n.heard
+	n.heard = max(heard, tick.Time)
 	switch {
 	case tick.Time > now.Add(r.plan.Step+maxAhead).UnixMilli():
+		n.heard = heard
 		r.dropped.Ahead++
 		return r.Advance(now)
-	case n.ticked && tick.Time <= n.last || r.any && bin <= r.emitted:
+	case tick.Time <= heard && (n.ticked && tick.Time <= n.last || r.any && bin <= r.emitted):
+		r.dropped.Repeated++
+		return r.Advance(now)
+	case r.any && bin <= r.emitted:
 		r.dropped.Late++
 		return r.Advance(now)
 	}
