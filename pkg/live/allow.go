@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -15,8 +16,10 @@ import (
 //
 // A name is allowed by an entry that matches it, or when the address it leads to is in a listed range. The address is
 // looked at when the connection is made, for each attempt, so that a name which leads elsewhere by then is of no use.
-// Loopback, link-local, multicast and unspecified addresses are never reached by a name's entry alone (but for
-// "localhost"): there are other services than agents there, such as a cloud's metadata.
+// There are other services than agents on loopback, link-local, multicast and unspecified addresses and on those of a
+// cloud's metadata. A name's entry alone never leads there (but "localhost" to itself), nor does a range that reaches
+// beyond them, such as 0.0.0.0/0; metadata is reached only where its very address is listed. An IPv6 address that stands
+// for an IPv4 one counts as that.
 type AllowList struct {
 	names  []string // lower case, without the trailing dot
 	ranges []netip.Prefix
@@ -68,6 +71,43 @@ func normalName(name string) string { return strings.TrimSuffix(strings.ToLower(
 // Empty reports whether the list allows nothing.
 func (l *AllowList) Empty() bool { return l == nil || len(l.names) == 0 && len(l.ranges) == 0 }
 
+// Covers reports whether an entry is about what is written: a name that a pattern matches, or an address that is listed
+// or in a range. Where a name leads does not count.
+func (l *AllowList) Covers(host string) bool {
+	if l.Empty() {
+		return false
+	}
+	if address, err := netip.ParseAddr(host); err == nil {
+		address = address.WithZone("").Unmap()
+		if slices.ContainsFunc(l.ranges, func(r netip.Prefix) bool { return r.Contains(address) }) {
+			return true
+		}
+	}
+	return l.matchesName(host)
+}
+
+// CheckProxied is CheckHost for a connection through a proxy that resolves names itself: nobody looks at the address
+// that a name leads to, so a range is of no use to it, and what a resolver may take for an address is no name.
+func (l *AllowList) CheckProxied(host string) error {
+	if err := l.CheckHost(host); err != nil || isAddress(host) {
+		return err
+	}
+	if !l.matchesName(host) || endsInNumber(host) || normalName(host) == "localhost" && !l.lists("localhost") {
+		return &DeniedError{Host: host, proxied: true}
+	}
+	return nil
+}
+
+// endsInNumber is how browsers tell an IPv4 address in disguise, such as 2130706433, 0x7f.1 or 127.1.
+func endsInNumber(host string) bool {
+	name := normalName(host)
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
 // CheckHost says whether a connection to the host may be tried. A name that only a range may allow passes here; its
 // address is checked when it is dialled.
 func (l *AllowList) CheckHost(host string) error {
@@ -86,19 +126,24 @@ func (l *AllowList) CheckHost(host string) error {
 // checkAddress says whether the address that a host led to may be connected to.
 func (l *AllowList) checkAddress(host string, address netip.Addr) error {
 	address = address.WithZone("").Unmap()
+	special := isSpecial(address)
+	denied := &DeniedError{Host: host, Address: address}
 	for _, r := range l.ranges {
-		if r.Contains(address) {
+		if !r.Contains(address) {
+			continue
+		}
+		if !special || means(r, address) {
 			return nil
 		}
+		denied.special, denied.wide = true, r
 	}
-	denied := &DeniedError{Host: host, Address: address}
 	if !l.matchesName(host) {
 		return denied
 	}
 	if address.IsLoopback() && normalName(host) == "localhost" && l.lists("localhost") {
 		return nil
 	}
-	if address.IsLoopback() || address.IsLinkLocalUnicast() || address.IsMulticast() || address.IsUnspecified() {
+	if special {
 		denied.special = true
 		return denied
 	}
@@ -149,17 +194,27 @@ type DeniedError struct {
 	Host    string
 	Address netip.Addr // invalid when the name alone decided
 
-	empty, special bool
+	empty, special, proxied bool
+	wide                    netip.Prefix // the range that has the address but does not mean it; invalid for none
 }
 
 func (e *DeniedError) Error() string {
+	by := "a pattern for names"
+	if !isAddress(e.Host) {
+		by = "a host name"
+	}
+	if e.wide.IsValid() {
+		by = "a range as wide as " + e.wide.String()
+	}
 	switch {
 	case e.empty:
 		return fmt.Sprintf("no agent may be connected to yet: add %s, a pattern such as *.example.com, or a range such as 10.0.0.0/8 to the allowed agents in the data source's settings", e.Host)
+	case e.proxied:
+		return fmt.Sprintf("%s is not among the allowed agents: add it or a pattern for its name to them in the data source's settings; a range does not do, because the secure SOCKS proxy resolves names", e.Host)
 	case e.special && isAddress(e.Host):
-		return fmt.Sprintf("%s is an address of this machine or its network alone, which a pattern for names does not allow: add %[1]s itself to the allowed agents in the data source's settings, if an agent is there", e.Host)
+		return fmt.Sprintf("%s is %s, which %s does not allow: add %[1]s itself to the allowed agents in the data source's settings, if an agent is there", e.Host, kindOf(e.Address), by)
 	case e.special:
-		return fmt.Sprintf("%s leads to %s, which a host name does not allow: add %[2]s itself to the allowed agents in the data source's settings, if an agent is there", e.Host, e.Address)
+		return fmt.Sprintf("%s leads to %s, which %s does not allow: add %[2]s itself to the allowed agents in the data source's settings, if an agent is there", e.Host, e.Address, by)
 	case e.Address.IsValid() && e.Address.String() != e.Host:
 		return fmt.Sprintf("%s (%s) is not among the allowed agents: add the name, the address, or a range to them in the data source's settings", e.Host, e.Address)
 	}

@@ -101,10 +101,31 @@ func TestAllowListAddresses(t *testing.T) {
 		{entries: []string{"*"}, host: "n1.example.com", address: "::ffff:127.0.0.1", text: "n1.example.com leads to 127.0.0.1"},
 		{
 			entries: []string{"*"}, host: "169.254.169.254", address: "169.254.169.254",
-			text: "169.254.169.254 is an address of this machine or its network alone, which a pattern for names does not allow: add 169.254.169.254 itself",
+			text: "169.254.169.254 is an address of a cloud's metadata, which a pattern for names does not allow: add 169.254.169.254 itself",
 		},
 		{entries: []string{"*"}, host: "n1.example.com", address: "0.0.0.0", text: "which a host name does not allow"},
 		{entries: []string{"*", "127.0.0.0/8"}, host: "n1.example.com", address: "127.0.1.1"},
+		{
+			entries: []string{"0.0.0.0/0", "::/0"}, host: "n1.example.com", address: "127.0.0.1",
+			text: "n1.example.com leads to 127.0.0.1, which a range as wide as 0.0.0.0/0 does not allow: add 127.0.0.1 itself",
+		},
+		{entries: []string{"0.0.0.0/0", "::/0"}, host: "n1.example.com", address: "10.1.1.1"},
+		{entries: []string{"::/0"}, host: "::1", address: "::1", text: "::1 is an address of this machine or its network alone, which a range as wide as ::/0"},
+		{entries: []string{"::/0"}, host: "n1", address: "fe80::1%eth0", text: "does not allow: add fe80::1 itself"},
+		{entries: []string{"fe80::/10"}, host: "n1", address: "fe80::1%eth0"},
+		{entries: []string{"169.254.0.0/16"}, host: "n1", address: "169.254.7.7"},
+		{entries: []string{"169.254.0.0/16"}, host: "n1", address: "169.254.169.254", text: "a range as wide as 169.254.0.0/16 does not allow"},
+		{entries: []string{"169.254.169.254"}, host: "n1", address: "169.254.169.254"},
+		{entries: []string{"169.254.169.254"}, host: "n1", address: "::ffff:169.254.169.254"},
+		{entries: []string{"100.64.0.0/10"}, host: "n1", address: "100.100.100.200", text: "does not allow"},
+		{entries: []string{"100.64.0.0/10"}, host: "n1", address: "100.100.100.201"},
+		{entries: []string{"fd00::/8"}, host: "n1", address: "fd00:ec2::254", text: "does not allow"},
+		{entries: []string{"*", "::/0"}, host: "n1", address: "64:ff9b::a9fe:a9fe", text: "does not allow: add 64:ff9b::a9fe:a9fe itself"},
+		{entries: []string{"*", "::/0"}, host: "n1", address: "64:ff9b::7f00:1", text: "does not allow"},
+		{entries: []string{"*", "::/0"}, host: "n1", address: "2002:7f00:1::1", text: "does not allow"},
+		{entries: []string{"*", "::/0"}, host: "n1", address: "::127.0.0.1", text: "does not allow"},
+		{entries: []string{"*"}, host: "n1", address: "64:ff9b::a00:1"},
+		{entries: []string{"*", "0.0.0.0/0"}, host: "n1", address: "255.255.255.255", text: "does not allow"},
 		{entries: []string{"localhost"}, host: "localhost", address: "::1"},
 		{entries: []string{"local*"}, host: "localhost", address: "::1", text: "which a host name does not allow"},
 	} {
@@ -117,6 +138,38 @@ func TestAllowListAddresses(t *testing.T) {
 		}
 		require.ErrorContains(t, err, tc.text)
 	}
+}
+
+// A proxy resolves names itself, so only what is written can be looked at.
+func TestAllowListBehindAProxy(t *testing.T) {
+	list, err := ParseAllowList([]string{"*.example.com", "gpu?", "10.0.0.0/8"})
+	require.NoError(t, err)
+	for host, want := range map[string]bool{
+		"n1.example.com": true, "gpu1": true, "10.1.2.3": true, "11.1.2.3": false, "evil.test": false, "169.254.169.254": false,
+	} {
+		require.Equal(t, want, list.CheckProxied(host) == nil, host)
+	}
+	require.ErrorContains(t, list.CheckProxied("evil.test"), "a range does not do, because the secure SOCKS proxy resolves names")
+	all, err := ParseAllowList([]string{"*"})
+	require.NoError(t, err)
+	for host, want := range map[string]bool{
+		"n1": true, "2130706433": false, "0x7f000001": false, "0x7f.1": false, "127.1": false, "0177.0.0.01": false, "localhost": false, "LOCALHOST.": false,
+		"gpu-1": true, "gpu.0xyz": true,
+	} {
+		require.Equal(t, want, all.CheckProxied(host) == nil, host)
+	}
+}
+
+func TestAllowListCovers(t *testing.T) {
+	list, err := ParseAllowList([]string{"*.dmz.example.com", "10.1.0.0/16", "fd00::/8"})
+	require.NoError(t, err)
+	for host, want := range map[string]bool{
+		"a.dmz.example.com": true, "a.example.com": false, "10.1.2.3": true, "::ffff:10.1.2.3": true, "10.2.2.3": false, "fd00::1%eth0": true,
+		"10.1.2.3.evil.test": false, "": false,
+	} {
+		require.Equal(t, want, list.Covers(host), host)
+	}
+	require.False(t, (*AllowList)(nil).Covers("a"))
 }
 
 // The check is made on the way to the network: a name that passes leads nowhere else.
@@ -153,6 +206,8 @@ func FuzzAllowListName(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = list.CheckHost(host)
+		if list.CheckProxied(host) == nil && list.CheckHost(host) != nil {
+			t.Errorf("%q lets %q pass a proxy only", pattern, host)
+		}
 	})
 }

@@ -17,10 +17,46 @@ import (
 // streamPath is where agents have their stream.
 const streamPath = "/api/v1/stream"
 
+// access is a way to reach agents.
+type access struct {
+	client    *http.Client
+	header    http.Header
+	encrypted bool
+	proxied   bool // names are resolved elsewhere
+}
+
+// accesses are the hub's ways to reach agents: each group's, and that of the others.
+type accesses struct {
+	groups []access
+	others access
+}
+
+func newAccesses(cfg Config) accesses {
+	a := accesses{others: newAccess(cfg, Group{Header: cfg.Header, TLS: cfg.TLS, Encrypted: cfg.Encrypted, DialContext: cfg.DialContext})}
+	for _, g := range cfg.Groups {
+		a.groups = append(a.groups, newAccess(cfg, g))
+	}
+	return a
+}
+
+func newAccess(cfg Config, g Group) access {
+	return access{client: newClient(cfg, g), header: g.Header, encrypted: g.Encrypted, proxied: g.DialContext != nil}
+}
+
+// access is how a host is reached.
+func (h *Hub) access(host string) access {
+	for i, g := range h.cfg.Groups {
+		if g.Hosts.Covers(host) {
+			return h.accesses.groups[i]
+		}
+	}
+	return h.accesses.others
+}
+
 // newClient makes the HTTP client of the handshakes. It keeps no connections, follows no redirects, uses no proxy from
 // the environment, and connects only to what the allow-list has.
-func newClient(cfg Config) *http.Client {
-	dial := cfg.DialContext
+func newClient(cfg Config, g Group) *http.Client {
+	dial := g.DialContext
 	if dial == nil {
 		dial = guardedDial(cfg.Allow)
 	}
@@ -29,7 +65,7 @@ func newClient(cfg Config) *http.Client {
 		defer cancel()
 		return dial(ctx, network, address)
 	}
-	encryption := cfg.TLS.Clone()
+	encryption := g.TLS.Clone()
 	if encryption == nil {
 		encryption = &tls.Config{}
 	}
@@ -64,17 +100,37 @@ func guardedDial(allow *AllowList) func(context.Context, string, string) (net.Co
 	}
 }
 
-// dial opens the stream of a target.
-func (h *Hub) dial(ctx context.Context, t Target) (*websocket.Conn, *Error) {
+// permit says how a target is reached, or why it must not be. Nothing is sent for it.
+func (h *Hub) permit(t Target) (access, *Error) {
 	host, err := t.host()
 	if err != nil {
-		return nil, &Error{
+		return access{}, &Error{
 			Target: t, Kind: KindDenied, What: err.Error(), Err: err,
 			Remedy: "correct it in the data source's settings, or start the agent with another --web.advertise-address",
 		}
 	}
-	if err := h.cfg.Allow.CheckHost(host); err != nil {
-		return nil, classify(t, err, nil, dialling)
+	via := h.access(host)
+	check := h.cfg.Allow.CheckHost
+	if via.proxied {
+		check = h.cfg.Allow.CheckProxied
+	}
+	if err := check(host); err != nil {
+		return access{}, classify(t, err, nil, dialling)
+	}
+	if via.encrypted && t.Scheme != "https" {
+		return access{}, &Error{
+			Target: t, Kind: KindDenied, What: "it is found with the scheme http, where its credentials would be readable on the way",
+			Remedy: "let the agent use TLS (--web.config.file), or set the agents' scheme to http in the data source's settings if that is meant",
+		}
+	}
+	return via, nil
+}
+
+// dial opens the stream of a target.
+func (h *Hub) dial(ctx context.Context, t Target) (*websocket.Conn, *Error) {
+	via, refused := h.permit(t)
+	if refused != nil {
+		return nil, refused
 	}
 	address := url.URL{Scheme: "ws", Host: t.Address, Path: streamPath}
 	if t.Scheme == "https" {
@@ -83,7 +139,7 @@ func (h *Hub) dial(ctx context.Context, t Target) (*websocket.Conn, *Error) {
 	var greeted atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { greeted.Store(true) }})
 	conn, response, err := websocket.Dial(traced, address.String(), &websocket.DialOptions{
-		HTTPClient: h.client, HTTPHeader: h.cfg.Header, CompressionMode: websocket.CompressionDisabled,
+		HTTPClient: via.client, HTTPHeader: via.header, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && greeted.Load() {

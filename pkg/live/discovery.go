@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -16,7 +15,10 @@ type discovery struct {
 	notices []gpu.Notice
 	err     error
 	at      time.Time     // of the answer; zero before the first
+	asked   time.Time     // when that was asked for
 	asking  chan struct{} // closed when the question under way is answered; nil when there is none
+
+	outdated bool // there is more to tell than was told
 }
 
 // retryTargets is how soon Targets is asked again after an error.
@@ -48,10 +50,20 @@ func (h *Hub) targets() []Target {
 	return list
 }
 
+// refound takes over what sources say of a node by now.
+func (n *node) refound(t Target) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.where.Found = t.Found
+	if n.where.Node == "" {
+		n.where.Node = t.Node
+	}
+}
+
 func (n *node) isConnected() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.state == Connected || n.err != nil && n.err.Kind == KindSilent
+	return n.state.Streams() || n.err != nil && n.err.Kind == KindSilent
 }
 
 // named is a target under the name that is known for it.
@@ -63,6 +75,7 @@ func (h *Hub) named(t Target) Target {
 		return n.target()
 	}
 	if past, ok := h.known[t.place()]; ok {
+		past.status.Found = t.Found
 		return past.status.Target
 	}
 	return t
@@ -76,12 +89,17 @@ func (h *Hub) watch() {
 	}
 	h.watching = true
 	h.running.Go(func() {
-		ticker := time.NewTicker(h.cfg.TargetsEvery)
+		// An answer may turn out to be incomplete, and then ask decides to go on sooner.
+		ticker := time.NewTicker(min(h.cfg.TargetsEvery, retryTargets))
 		defer ticker.Stop()
 		for {
 			select {
 			case <-h.ctx.Done():
 				return
+			case <-h.cfg.TargetsChanged:
+				h.mu.Lock()
+				h.found.outdated = true
+				h.mu.Unlock()
 			case <-ticker.C:
 			}
 			h.mu.Lock()
@@ -94,6 +112,14 @@ func (h *Hub) watch() {
 			h.mu.Unlock()
 		}
 	})
+}
+
+// pace is how long an answer of Targets is good for. The caller holds mu.
+func (h *Hub) pace() time.Duration {
+	if h.found.incomplete() {
+		return min(h.cfg.TargetsEvery, retryTargets)
+	}
+	return h.cfg.TargetsEvery
 }
 
 // refresh waits for targets when there are none yet. An answer that is old is asked for again in the background.
@@ -118,15 +144,16 @@ func (h *Hub) refresh(ctx context.Context) error {
 
 // ask calls Targets in the background, unless that is under way or was done just now. The caller holds mu.
 func (h *Hub) ask() {
-	fresh := h.cfg.TargetsEvery
-	if h.found.incomplete() {
-		fresh = min(fresh, retryTargets)
+	select {
+	case <-h.cfg.TargetsChanged:
+		h.found.outdated = true
+	default:
 	}
-	if h.closed || h.found.asking != nil || !h.found.at.IsZero() && time.Since(h.found.at) < fresh {
+	if h.closed || h.found.asking != nil || !h.found.at.IsZero() && !h.found.outdated && time.Since(h.found.asked) < h.pace() {
 		return
 	}
 	asked := make(chan struct{})
-	h.found.asking = asked
+	h.found.asking, h.found.asked, h.found.outdated = asked, time.Now(), false
 	h.running.Go(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, askLimit)
 		defer cancel()
@@ -141,7 +168,7 @@ func (h *Hub) ask() {
 // incomplete reports whether there may be more to find soon: a server did not answer, or has just started and scraped
 // nobody yet.
 func (d *discovery) incomplete() bool {
-	return d.err != nil || len(d.targets) == 0 || slices.ContainsFunc(d.notices, func(n gpu.Notice) bool { return n.Severity >= gpu.Warning })
+	return d.err != nil || len(d.targets) == 0 || warns(d.notices)
 }
 
 // answer takes what Targets said. The caller holds mu.
@@ -159,6 +186,9 @@ func (h *Hub) answer(targets []Target, notices []gpu.Notice, err error) {
 	listed := make(map[place]bool, len(targets))
 	for _, t := range targets {
 		listed[t.place()] = true
+		if n, ok := h.nodes[t.place()]; ok {
+			n.refound(t)
+		}
 	}
 	for at := range h.known {
 		if !listed[at] {

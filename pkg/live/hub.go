@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,9 +13,9 @@ import (
 
 // Hub holds the connections to the agents of one data source. All its methods may be called from any goroutine.
 type Hub struct {
-	cfg    Config
-	client *http.Client
-	slots  chan struct{} // one for each connection being made
+	cfg      Config
+	accesses accesses
+	slots    chan struct{} // one for each connection being made
 
 	ctx     context.Context // of everything that runs here; ends with Close
 	cancel  context.CancelFunc
@@ -64,7 +63,7 @@ func NewHub(cfg Config) *Hub {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Hub{
-		cfg: cfg, client: newClient(cfg), slots: make(chan struct{}, cfg.Parallel), ctx: ctx, cancel: cancel,
+		cfg: cfg, accesses: newAccesses(cfg), slots: make(chan struct{}, cfg.Parallel), ctx: ctx, cancel: cancel,
 		nodes: make(map[place]*node), known: make(map[place]memory), subs: make(map[*Subscription]struct{}),
 	}
 }
@@ -252,10 +251,9 @@ func (h *Hub) remember(t Target) memory {
 	if !ok {
 		m.status = NodeStatus{Target: t, State: Idle}
 	}
-	if host, err := t.host(); err == nil {
-		if err := h.cfg.Allow.CheckHost(host); err != nil {
-			m.status.State, m.status.Err = Refused, classify(t, err, nil, dialling)
-		}
+	m.status.Found = t.Found
+	if _, refused := h.permit(t); refused != nil {
+		m.status.State, m.status.Err = Refused, refused
 	}
 	return m
 }

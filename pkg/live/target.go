@@ -15,6 +15,7 @@ type Target struct {
 	Node    string // "" for an address in the settings, until its agent has said what it is called
 	Address string // "host:port"
 	Scheme  string // "http" or "https"; "" is http
+	Found   string // the sources that name it, such as "prometheus, static"; "" when that is not said
 }
 
 // String names the target in messages: "gpu01 (10.0.0.1:9847)". An address that is not one is not repeated, because
@@ -41,6 +42,9 @@ func (t Target) host() (string, error) {
 	}
 	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }) {
 		return "", errors.New("its address holds a host name with characters that no host name has")
+	}
+	if strings.ContainsAny(host, ":%") && !isAddress(host) {
+		return "", errors.New("its address holds an IPv6 address that is not one")
 	}
 	return host, nil
 }
@@ -70,17 +74,21 @@ const (
 	Idle        State = "idle"        // nobody looks at it
 	Connecting  State = "connecting"  // first attempt under way
 	Connected   State = "connected"   // samples come in
+	Lagging     State = "lagging"     // they come in later than they should, or not all of them
 	Stale       State = "stale"       // samples stopped coming; what is held grows old
 	Refused     State = "refused"     // one side will not talk to the other until somebody changes something
 	Unreachable State = "unreachable" // no connection; tried again by itself
 )
+
+// Streams reports whether samples come in.
+func (s State) Streams() bool { return s == Connected || s == Lagging }
 
 // NodeStatus is what is known about a node and its connection.
 type NodeStatus struct {
 	Target
 	State State
 	Since time.Time // when State began; zero for a node that was never tried
-	Err   error     // an *Error when State is stale, refused or unreachable; for an idle node the last one there was
+	Err   error     // an *Error when State is lagging, stale, refused or unreachable; for an idle node the last one there was
 
 	AgentVersion string // these are of the last schema, zero before the first
 	Source       string // "nvml" or "simulate"
@@ -89,6 +97,7 @@ type NodeStatus struct {
 
 	ClockOffset time.Duration // agent's clock minus the plugin's, as measured
 	Correction  time.Duration // what of it is taken out of the samples' times
+	LastSeen    time.Time     // when the newest sample came, or the schema; zero before the first
 	Drops       Drops
 }
 
@@ -98,8 +107,9 @@ type Drops struct {
 	Repeated uint64 // came again
 	Late     uint64 // their time was not after the one before
 	Future   uint64 // their time was further ahead than the clock's offset explains
+	Unheard  uint64 // are in its series, but subscribers here were too slow for them; counted for each
 }
 
 func (d Drops) String() string {
-	return fmt.Sprintf("missed %d, repeated %d, late %d, future %d", d.Missed, d.Repeated, d.Late, d.Future)
+	return fmt.Sprintf("missed %d, repeated %d, late %d, future %d, unheard %d", d.Missed, d.Repeated, d.Late, d.Future, d.Unheard)
 }
