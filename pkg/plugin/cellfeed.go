@@ -183,6 +183,9 @@ func (f *cellFeed) locate(n *cellNode) {
 // packet is all cells, as soon as one of them or what is told has changed. A value that is too old is absent: it would
 // look as if all were well.
 func (f *cellFeed) packet(now time.Time) (delivery, bool) {
+	if made := f.layouts.get(f.path, now); made != nil && made != f.layout {
+		f.adopt(made, now) // a table was laid out anew
+	}
 	if len(f.fresh) > 0 && now.Sub(f.laidOut) >= layoutEvery {
 		made := newLayout(slices.AppendSeq(slices.Clone(f.layout.devices), maps.Values(f.fresh)))
 		f.layouts.put(f.path, made, now)

@@ -17,6 +17,8 @@ const (
 	maxLayouts = 16
 	// layoutEvery is how often a layout takes in new devices at most: each time every viewer asks for the table again.
 	layoutEvery = 10 * time.Second
+	// layoutAge is how long devices that are gone keep their places.
+	layoutAge = time.Hour
 )
 
 // layout says which cell of a matrix is whose. It is never written to after it was made.
@@ -58,8 +60,8 @@ type layouts struct {
 }
 
 type keptLayout struct {
-	layout *layout
-	used   time.Time
+	layout     *layout
+	made, used time.Time
 }
 
 // get is the layout of a channel, nil where there is none.
@@ -72,6 +74,27 @@ func (l *layouts) get(path string, now time.Time) *layout {
 	}
 	k.used = now
 	return k.layout
+}
+
+// join is the layout that a table of devices has: the one that is known while it has places for all, or else a new one of
+// the devices, and for a while of those before, which a running stream then takes over.
+func (l *layouts) join(path string, devices []gpu.Device, now time.Time) *layout {
+	l.mu.Lock()
+	k, ok := l.kept[path]
+	l.mu.Unlock()
+	if ok && now.Sub(k.made) < layoutAge {
+		missing := slices.ContainsFunc(devices, func(d gpu.Device) bool {
+			_, has := k.layout.at[boardOf(d)]
+			return !has
+		})
+		if !missing {
+			return k.layout
+		}
+		devices = slices.Concat(k.layout.devices, devices)
+	}
+	made := newLayout(devices)
+	l.put(path, made, now)
+	return made
 }
 
 // put replaces the layout of a channel. Of too many the one that was not used for longest goes.
@@ -90,5 +113,5 @@ func (l *layouts) put(path string, made *layout, now time.Time) {
 		}
 		delete(l.kept, oldest)
 	}
-	l.kept[path] = &keptLayout{layout: made, used: now}
+	l.kept[path] = &keptLayout{layout: made, made: now, used: now}
 }

@@ -31,15 +31,6 @@ func (d *Datasource) matrix(a answer) data.Frames {
 	for i, s := range a.continued {
 		devices[i] = s.Device
 	}
-	made := newLayout(devices)
-	ordered := make([]gpu.Series, len(made.devices))
-	for _, s := range a.continued {
-		ordered[made.at[boardOf(s.Device)]] = s
-	}
-	frame := frames.Latest(slices.Concat(ordered, a.rest), a.options)
-	if rows := frame.Rows(); rows < len(ordered) || len(ordered) == 0 || !a.continues || !a.request.query.Live {
-		return data.Frames{frame}
-	}
 	c := channel{
 		Query: a.request.query.Canonical(), StepMs: cellsEvery.Milliseconds(), PeriodMs: a.plan.Period.Milliseconds(),
 		MeasuredMs: a.plan.Measured.Milliseconds(), RangeMs: time.Minute.Milliseconds(),
@@ -48,13 +39,31 @@ func (d *Datasource) matrix(a answer) data.Frames {
 	if err == nil && len(raw) > maxChannelBytes {
 		err = errLongQuery
 	}
-	if err != nil {
-		for _, n := range d.shown([]gpu.Notice{{Severity: gpu.Warning, Text: "Not streaming: " + err.Error() + "."}}) {
-			frame.AppendNotices(data.Notice{Severity: severityOf(n.Severity), Text: n.Text})
+	if len(devices) == 0 || !a.continues || !a.request.query.Live || err != nil {
+		if err != nil {
+			a.options.Notices = append(a.options.Notices, d.shown([]gpu.Notice{{Severity: gpu.Warning, Text: "Not streaming: " + err.Error() + "."}})...)
 		}
-		return data.Frames{frame}
+		return data.Frames{frames.Latest(slices.Concat(a.continued, a.rest), a.options)}
 	}
-	d.layouts.put(path, made, a.request.now)
+	made := d.layouts.join(path, devices, a.request.now)
+	cells := make([]gpu.Series, len(made.devices)) // those that are gone have a place and no value
+	for i, device := range made.devices {
+		cells[i].Device = device
+	}
+	for _, s := range a.continued {
+		cells[made.at[boardOf(s.Device)]] = s
+	}
+	rest := slices.DeleteFunc(slices.Clone(a.rest), func(s gpu.Series) bool {
+		place, ok := made.at[boardOf(s.Device)]
+		if ok && len(cells[place].Values) == 0 {
+			cells[place] = s
+		}
+		return ok
+	})
+	frame := frames.Latest(slices.Concat(cells, rest), a.options)
+	if frame.Rows() < len(cells) {
+		return data.Frames{frame} // which says so
+	}
 	frame.Meta.Custom = map[string]any{
 		"live":   liveMeta{Path: path, Data: raw, StepMs: c.StepMs, RangeMs: c.RangeMs, Mode: modeCells},
 		"matrix": matrixMeta{Layout: made.hash, Cells: len(made.devices)},
