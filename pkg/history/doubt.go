@@ -82,7 +82,8 @@ func (h *History) frozen(ctx context.Context, endpoints []*endpoint, q query.Que
 		return nil
 	}
 	seen, notices := r, []gpu.Notice(nil)
-	if pulse.Name != r.metric.Name {
+	if pulse.Name != r.metric.Name || r.over.extreme() {
+		q.Aggregation = "avg" // the greatest of many samples may well stay the same
 		if seen, notices = h.compare(ctx, endpoints, q, pulse, suspects, w, ""); seen == nil {
 			return notices
 		}

@@ -74,7 +74,7 @@ func BenchmarkMerge(b *testing.B) {
 			all := collected{roster: roster{}, tallies: tallies{}, found: true}
 			for i, answer := range replicas {
 				for _, s := range answer {
-					h.consider(&all, h.endpoints[i], query.Scope{}, p, units{}, s)
+					h.consider(&all, h.endpoints[i], query.Scope{}, p, units{}, s, nil)
 				}
 			}
 			all.roster.complete()

@@ -85,6 +85,7 @@ func reduced(all collected, q query.Query, m catalog.Metric, w query.Window) *re
 		candidates = newestFirst(candidates)
 	}
 	r := newReduction(m, q.Scope, all.roster, gridOf(q.Instant, w))
+	r.over = overTimeOf(q, m, w)
 	for _, c := range candidates {
 		r.add(c)
 	}
@@ -147,6 +148,7 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 		c.notices = append(c.notices, gpu.Notice{Severity: gpu.Info, Text: "Names and models of GPUs may be missing: " + err.Error() + "."})
 	}
 	p := h.plan(words, m)
+	p.spread(words, overTimeOf(q, m, w))
 	if len(p.names) == 0 {
 		return c, nil
 	}
@@ -174,14 +176,22 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 		return c, err
 	}
 	c.notices = append(c.notices, units.notices()...)
+	better, err := h.mend(ctx, e, p, units, w, a)
+	if err != nil {
+		if ctx.Err() != nil {
+			return c, err
+		}
+		c.notices = append(c.notices, gpu.Notice{Severity: gpu.Info, Text: "Points with a sample that means no value are left out whole: " + err.Error() + "."})
+	}
 	for _, s := range a.Series {
-		h.consider(&c, e, q.Scope, p, units, s)
+		h.consider(&c, e, q.Scope, p, units, s, better.of(s.Labels))
 	}
 	return c, nil
 }
 
 // consider turns one series of an answer into a candidate, if it can be one.
-func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan, units units, s rawSeries) {
+// better are values that replace those of the series which must not be shown.
+func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan, units units, s rawSeries, better map[int64]float64) {
 	want, ok := p.find(s.Labels)
 	if !ok || !want.source.Accepts(s.Labels) {
 		return
@@ -214,7 +224,19 @@ func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan,
 	if p.metric.SumOver != "" {
 		next.extra = cmp.Or(want.source.Part, s.Labels.Get(p.metric.SumOver))
 	}
+	for i, t := range s.Times {
+		if _, ok := better[t]; ok && p.over.averaged() {
+			s.Values[i] = maxInt64 // a mean with a blank in it is nothing that an exporter wrote
+		}
+	}
 	next.values = c.tallies.convert(h.catalog, want.metric, units.of(want, s.Labels), s.Values, key)
+	for i, t := range next.times {
+		if raw, ok := better[t]; ok {
+			if value, verdict := h.catalog.Convert(want.metric, units.of(want, s.Labels), raw); verdict == catalog.Kept {
+				next.values[i] = value
+			}
+		}
+	}
 	c.candidates = append(c.candidates, next)
 }
 

@@ -37,15 +37,17 @@ const (
 
 // plan is what to ask one server for one metric.
 type plan struct {
-	metric catalog.Metric
-	wants  map[string]want // by the series' name as the server has it
-	names  []string        // of the wants, sorted
+	metric  catalog.Metric
+	catalog *catalog.Catalog
+	over    overTime
+	wants   map[string]want // by the series' name as the server has it
+	names   []string        // of the wants, sorted
 }
 
 // plan finds the series that exist on the server. The parts of a sum are asked for too, because some targets of a dialect
 // may lack the metric itself in the middle of an upgrade; our own agents never do.
 func (h *History) plan(words vocabulary, m catalog.Metric) plan {
-	p := plan{metric: m, wants: map[string]want{}}
+	p := plan{metric: m, catalog: h.catalog, wants: map[string]want{}}
 	for _, dialect := range h.catalog.Dialects() {
 		found := h.want(&p, words, m, dialect, want{role: direct})
 		if len(m.SumOf) > 0 && (found == 0 || dialect != catalog.Warpwatch) {
@@ -128,6 +130,9 @@ func (p plan) expr(alternatives []string, w query.Window) string {
 			}
 		}
 		return strings.Join(selectors, " or ")
+	}
+	if p.over.span > 0 {
+		return p.spanned(alternatives)
 	}
 	// "or" compares labels without the name, so each selector must have all names: a series is then kept or dropped for
 	// its labels alone.

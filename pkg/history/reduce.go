@@ -74,9 +74,18 @@ func (g grid) whole(times []int64) bool {
 type column struct {
 	values []float64
 	ranks  []int // of the want each value is from
+	least  bool  // of equals the smaller counts, not the larger
 }
 
-// take puts a candidate's values where it is better than what is there, or as good and larger.
+// beats reports whether of two values as good the first counts.
+func (c *column) beats(a, b float64) bool {
+	if c.least {
+		return a < b
+	}
+	return a > b
+}
+
+// take puts a candidate's values where it is better than what is there, or as good and larger, or smaller where the least counts.
 func (c *column) take(g grid, next candidate) {
 	if c.values == nil {
 		if g.whole(next.times) {
@@ -100,7 +109,7 @@ func (c *column) take(g grid, next candidate) {
 	if len(c.ranks) == 1 && c.ranks[0] == next.want.rank {
 		for i, t := range next.times {
 			if at := place.move(t); at >= 0 {
-				if value, known := next.values[i], c.values[at]; value > known || math.IsNaN(known) {
+				if value, known := next.values[i], c.values[at]; c.beats(value, known) || math.IsNaN(known) {
 					c.values[at] = value
 				}
 			}
@@ -119,7 +128,7 @@ func (c *column) take(g grid, next candidate) {
 		if at < 0 || math.IsNaN(value) {
 			continue
 		}
-		if math.IsNaN(c.values[at]) || next.want.rank < c.ranks[at] || next.want.rank == c.ranks[at] && value > c.values[at] {
+		if math.IsNaN(c.values[at]) || next.want.rank < c.ranks[at] || next.want.rank == c.ranks[at] && c.beats(value, c.values[at]) {
 			c.values[at], c.ranks[at] = value, next.want.rank
 		}
 	}
@@ -151,6 +160,7 @@ type reduction struct {
 	scope  query.Scope
 	roster roster
 	grid   grid
+	over   overTime
 	lines  map[deviceKey]*line
 	order  []deviceKey
 
@@ -187,7 +197,7 @@ func (r *reduction) add(c candidate) {
 	}
 	known, ok := l.columns[at]
 	if !ok {
-		known = &column{}
+		known = &column{least: r.over.function == catalog.OverTimeMin}
 		l.columns[at] = known
 	}
 	known.take(r.grid, c)

@@ -112,7 +112,10 @@ func (h *History) units(ctx context.Context, e *endpoint, p plan, a *answer) (un
 		}
 		found[t].evidence.Legacy = found[t].evidence.Legacy || h.catalog.IsLegacy(s.Labels)
 		for _, v := range s.Values {
-			h.catalog.Observe(&found[t].evidence, v)
+			// The mean of whole per cents is a fraction too.
+			if !p.over.averaged() || v > catalog.MaxPlausibleRatio {
+				h.catalog.Observe(&found[t].evidence, v)
+			}
 		}
 	}
 	known, err := h.decide(ctx, e, found)

@@ -141,6 +141,45 @@ func wantTruth(t *testing.T, result Result, m catalog.Metric, names map[string]s
 	}
 }
 
+// wantSteps is wantTruth for points that stand for all samples of a minute: their mean or extreme, whichever the metric has. In the
+// step of the upgrade one of the two exporters counts.
+func wantSteps(t *testing.T, result Result, m catalog.Metric, upgrade int64) {
+	t.Helper()
+	if len(result.Series) != 1 || len(result.Series[0].Times) != 11 {
+		t.Errorf("%s: %d series: %v\n%s", m.Name, len(result.Series), result.Notices, result.Executed)
+		return
+	}
+	function := m.OverTime(m.Aggregations[0])
+	for i, ms := range result.Series[0].Times {
+		at, got := ms/1000-t0, result.Series[0].Values[i]
+		var values []float64
+		for k := at - 45; k <= at; k += 15 {
+			values = append(values, truth(m, k))
+		}
+		least, most := slices.Min(values), slices.Max(values)
+		want := truth(m, at)
+		switch function {
+		case catalog.OverTimeMax:
+			want = most
+		case catalog.OverTimeMin:
+			want = least
+		case catalog.OverTimeMean:
+			want = 0
+			for _, v := range values {
+				want += v / float64(len(values))
+			}
+		}
+		slack := 1e-6 * math.Abs(want)
+		if at == upgrade {
+			slack += most - least
+		}
+		if math.Abs(got-want) > slack {
+			t.Errorf("%s of %s at %d: %v, want %v\n%s", function, m.Name, at, got, want, result.Executed)
+			return
+		}
+	}
+}
+
 // Whatever a fleet is upgraded from and to halfway through the range, the answer is that of one that was not: the same
 // values under the same identity, for every metric that both write.
 func TestUpgradeHalfwayGivesTheSameAnswers(t *testing.T) {
@@ -177,6 +216,9 @@ func TestUpgradeHalfwayGivesTheSameAnswers(t *testing.T) {
 				h := open(t, s)
 				for _, m := range both {
 					wantTruth(t, askOver(t, h, m.Name, "", window(600, time.Minute)), m, map[string]string{uuid: node})
+					if m.Kind == catalog.Gauge {
+						wantSteps(t, askOver(t, h, m.Name, "", finely(600, time.Minute)), m, 300)
+					}
 				}
 				t.Logf("%d metrics", len(both))
 			})

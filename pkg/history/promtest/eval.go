@@ -105,28 +105,6 @@ func (m measured) eval(s *Store, t int64) ([]sample, error) {
 	return out, unique(out)
 }
 
-// subquery is max_over_time(expr[length:step]).
-type subquery struct {
-	of           node
-	length, step int64
-}
-
-func (q subquery) eval(s *Store, t int64) ([]sample, error) {
-	best := map[string]sample{}
-	for at := t - q.length + q.step; at <= t; at += q.step {
-		samples, err := q.of.eval(s, at-at%q.step)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range samples {
-			k := key(one.labels)
-			if known, ok := best[k]; !ok || one.value > known.value {
-				best[k] = sample{withoutName(one.labels), one.value}
-			}
-		}
-	}
-	return slices.Collect(maps.Values(best)), nil
-}
 
 // compare is expr <= number and the like: the samples that keep accepts.
 type compare struct {

@@ -74,6 +74,9 @@ func (p *parser) expr() node {
 		case p.accept("<="):
 			limit := p.number()
 			left = compare{left, func(v float64) bool { return v <= limit }}
+		case p.accept("!="):
+			value := p.number()
+			left = compare{left, func(v float64) bool { return v != value }}
 		case p.accept("=="):
 			value := p.number()
 			left = compare{left, func(v float64) bool { return v == value }}
@@ -123,18 +126,24 @@ func (p *parser) term() node {
 		sel := p.selector()
 		p.expect(")")
 		return measured{sel}
-	case "max_over_time":
+	case "max_over_time", "min_over_time", "avg_over_time":
 		p.expect("(")
 		of := p.expr()
 		p.expect("[")
 		length := p.duration()
-		step := length / 20 // of what is no subquery: close enough to every sample
 		if p.accept(":") {
-			step = p.duration()
+			step := p.duration()
+			p.expect("]")
+			p.expect(")")
+			return subquery{folds[name], of, length, max(step, 1)}
 		}
 		p.expect("]")
 		p.expect(")")
-		return subquery{of, length, max(step, 1)}
+		sel, ok := of.(selector)
+		if !ok {
+			p.fail("%s of what is no selector needs a subquery", name)
+		}
+		return overTime{folds[name], sel, length}
 	case "histogram_quantile":
 		p.expect("(")
 		q := p.number()
