@@ -10,6 +10,7 @@ type answer struct {
 	Series           []rawSeries
 	Warnings, Infos  []string
 	Histograms       int  // series left out because they hold native histograms only
+	found            bool // there is a result, if only an empty one
 	Partial          bool // VictoriaMetrics answered without some of its nodes
 	incomplete       bool // another replica may have more: see gaps
 	// Instant is the series in columns, in place of Series, where it was asked for and every one has one sample.
@@ -122,8 +123,10 @@ func (d *decoder) data() error {
 	return d.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "resultType":
+			d.answer.found = true
 			d.answer.ResultType, err = d.text()
 		case "result":
+			d.answer.found = true
 			err = d.result()
 		default:
 			err = d.skip()

@@ -151,7 +151,7 @@ func (e *endpoint) attempt(ctx context.Context, path string, form url.Values, re
 		return nil, e.answerError(resp, body.text, err)
 	case a.Status == "error":
 		return nil, e.refusal(resp.StatusCode, a.ErrorType, a.Error)
-	case a.Status != "success":
+	case a.Status != "success" || !a.found:
 		return nil, e.answerError(resp, body.text, nil)
 	}
 	return a, nil
@@ -189,9 +189,11 @@ func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*htt
 		}
 	}
 	switch {
-	case err != nil:
+	case err != nil && resp == nil:
 		return nil, body{}, e.transportError(ctx, err)
-	case resp.StatusCode/100 != 2:
+	case err != nil && (resp.StatusCode/100 == 2 || ctx.Err() != nil):
+		return nil, body{}, e.transportError(ctx, begunError{err})
+	case resp.StatusCode/100 != 2: // which says enough, even if what it comes with was cut off
 		defer text.release()
 		failed := e.statusError(resp, text.text)
 		if failed.RetryAfter > 0 {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -72,6 +73,11 @@ func joined(errs []error) error {
 // errSlow is the cause of a context that ended because the endpoint's own time limit was over.
 var errSlow = errors.New("the endpoint's time limit is over")
 
+// begunError is around what went wrong after an answer had begun.
+type begunError struct{ error }
+
+func (e begunError) Unwrap() error { return e.error }
+
 // transportError explains why no whole answer came. ctx is the request's own context.
 func (e *endpoint) transportError(ctx context.Context, err error) *Error {
 	out := &Error{Endpoint: e.ID, Kind: KindUnreachable, cause: inner(err)}
@@ -82,6 +88,7 @@ func (e *endpoint) transportError(ctx context.Context, err error) *Error {
 		hostname    x509.HostnameError
 		certificate *tls.CertificateVerificationError
 		record      tls.RecordHeaderError
+		begun       begunError
 	)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSlow):
@@ -100,7 +107,7 @@ func (e *endpoint) transportError(ctx context.Context, err error) *Error {
 		out.Kind, out.Message = KindNotPrometheus, err.Error()+", which was not asked for; look at the proxies between"
 	case errors.As(err, &netError) && netError.Timeout():
 		out.Kind, out.Message = KindTimeout, e.slow()
-	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || isGzip(err):
+	case errors.As(err, &begun) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || isGzip(err):
 		out.Kind, out.Message = KindIncomplete, incomplete
 	case errors.As(err, &authority):
 		out.Message = fmt.Sprintf("the certificate of %s is signed by an unknown authority; give its CA certificate in the endpoint's settings", e.host)
@@ -112,6 +119,10 @@ func (e *endpoint) transportError(ctx context.Context, err error) *Error {
 		out.Message = fmt.Sprintf("%s does not speak TLS; use http:// in the endpoint's URL", e.host)
 	case errors.As(err, &dns):
 		out.Message = fmt.Sprintf("the host %s is not known; check the endpoint's URL and the DNS of the Grafana server", dns.Name)
+	case errors.Is(err, syscall.ECONNRESET):
+		out.Message = fmt.Sprintf("%s ended the connection without an answer; look at the server's log and at the proxies between", e.host)
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		out.Message = fmt.Sprintf("%s does not speak HTTP; check the host and the port of the endpoint's URL", e.host)
 	case isRefused(err):
 		out.Message = fmt.Sprintf("nothing listens at %s (connection refused); check that the server runs and that the endpoint's URL is right", e.host)
 	default:

@@ -101,7 +101,7 @@ func (e *endpoint) list(ctx context.Context, path string, form url.Values, into 
 		return e.answerError(resp, body, nil)
 	}
 	if err := json.Unmarshal(answer.Data, into); err != nil {
-		return e.answerError(resp, body, err)
+		return e.answerError(resp, body, jsonProblem(answer.Data, err))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 func (e *endpoint) statusError(resp *http.Response, body []byte) *Error {
 	out := &Error{Endpoint: e.ID, Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), e.now())}
 	said := serverMessage(body)
-	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	switch code := resp.StatusCode; {
 	case code >= 300 && code < 400:
 		return e.redirectError(out, resp)
@@ -80,6 +80,11 @@ func (e *endpoint) redirectError(out *Error, resp *http.Response) *Error {
 	switch {
 	case err != nil:
 		out.Message = fmt.Sprintf("answered %d without saying where to go; %s", resp.StatusCode, checkPath)
+	case looksLikeLogin(target.Path) && target.Hostname() == resp.Request.URL.Hostname():
+		out.Kind = KindUnauthorized
+		out.Message = fmt.Sprintf("redirects (%d) to a login page, %s; use a URL or credentials that need no login", resp.StatusCode, clean(target.Path))
+	case target.Hostname() == resp.Request.URL.Hostname() && target.Scheme != resp.Request.URL.Scheme:
+		out.Message = fmt.Sprintf("redirects (%d) to %s://%s; begin the endpoint's URL like that", resp.StatusCode, target.Scheme, target.Host)
 	case target.Host != resp.Request.URL.Host:
 		out.Kind = KindUnauthorized
 		out.Message = fmt.Sprintf("redirects to another host, %s, probably a login page; use a URL or credentials that need no login. "+
@@ -91,6 +96,24 @@ func (e *endpoint) redirectError(out *Error, resp *http.Response) *Error {
 	return out
 }
 
+// looksLikeLogin reports whether a path is one that people sign in at.
+func looksLikeLogin(path string) bool {
+	for part := range strings.FieldsFuncSeq(strings.ToLower(path), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		switch part {
+		case "login", "signin", "sign", "sso", "saml", "saml2", "oauth", "oauth2", "openid", "authorize", "auth", "cas":
+			return true
+		}
+	}
+	return false
+}
+
+// isExposition reports whether a body is what exporters are scraped for.
+func isExposition(resp *http.Response, lower []byte) bool {
+	media, parameters, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && (media == "application/openmetrics-text" || media == "text/plain" && parameters["version"] != "") ||
+		bytes.HasPrefix(lower, []byte("# help ")) || bytes.HasPrefix(lower, []byte("# type "))
+}
+
 // answerError explains a 2xx answer that is no Prometheus answer. err is why it could not be decoded, nil when it could.
 func (e *endpoint) answerError(resp *http.Response, body []byte, err error) *Error {
 	out := &Error{Endpoint: e.ID, Status: resp.StatusCode, Kind: KindNotPrometheus, cause: err}
@@ -98,7 +121,7 @@ func (e *endpoint) answerError(resp *http.Response, body []byte, err error) *Err
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
 		out.Message = "answered with nothing; " + checkPath
-	case isHTML(resp, body) && bytes.Contains(lower, []byte(`href="/metrics"`)) || bytes.HasPrefix(lower, []byte("# help ")):
+	case isHTML(resp, body) && bytes.Contains(lower, []byte(`href="/metrics"`)) || isExposition(resp, lower):
 		out.Message = "this is an exporter, not Prometheus; use the URL of the Prometheus server that scrapes it"
 	case isHTML(resp, body) && (bytes.Contains(lower, []byte("login")) || bytes.Contains(lower, []byte("sign in")) || bytes.Contains(lower, []byte("password"))):
 		out.Kind, out.Message = KindUnauthorized, "answered with a login page instead of JSON; use a URL or credentials that need no login"
@@ -106,6 +129,8 @@ func (e *endpoint) answerError(resp *http.Response, body []byte, err error) *Err
 		out.Message = fmt.Sprintf("answered %d with a web page instead of JSON; %s", resp.StatusCode, checkPath)
 	case errors.Is(err, errTruncated):
 		out.Kind, out.Message = KindIncomplete, incomplete
+	case bytes.Contains(lower, []byte(`"resulttype":"streams"`)):
+		out.Message = "this is Loki, not Prometheus; use the URL of the Prometheus server"
 	case err != nil:
 		out.Message = fmt.Sprintf("the answer is not what Prometheus sends (%s); %s", err, checkPath)
 	default:
@@ -121,7 +146,11 @@ func (e *endpoint) refusal(status int, errorType, message string) *Error {
 	case "timeout", "unavailable", "internal", "canceled":
 		kind = KindUnavailable
 	}
-	return &Error{Endpoint: e.ID, Status: status, Kind: kind, Message: explain(clean(message))}
+	message = explain(clean(message))
+	if message == "" {
+		message = strings.TrimSpace("the server refused the query and does not say why " + clean(errorType))
+	}
+	return &Error{Endpoint: e.ID, Status: status, Kind: kind, Message: message}
 }
 
 // serverMessage is the error of a Prometheus answer, "" when the body is something else.

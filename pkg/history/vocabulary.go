@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -127,6 +128,10 @@ func jsonProblem(body []byte, err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && syntax.Offset >= int64(len(body)) {
 		return errTruncated
+	}
+	var shape *json.UnmarshalTypeError
+	if errors.As(err, &shape) { // whose text is about Go's types
+		return fmt.Errorf("%s at byte %d is not what is expected there", shape.Value, shape.Offset)
 	}
 	return err
 }
