@@ -209,11 +209,12 @@ func (f *cellFeed) packet(now time.Time) (delivery, bool) {
 	}
 	o := f.options
 	o.Notices = notices
-	raw, err := f.cells.AppendPacket(nil, frames.CellSchema(o))
+	schema := frames.CellSchema(o)
+	raw, err := f.cells.AppendPacket(nil, schema)
 	if err != nil {
 		return delivery{raw: f.cells.Append(nil)}, true
 	}
-	return delivery{raw: raw}, true
+	return delivery{raw: raw, frame: schema}, true
 }
 
 // look fills the values that are young enough, and counts those that are not.

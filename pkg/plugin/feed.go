@@ -32,13 +32,26 @@ type feed interface {
 
 // delivery is one packet: a frame and how much of it, or bytes that say the same.
 type delivery struct {
-	frame   *data.Frame
+	frame   *data.Frame       // nil where raw says nothing new but rows
 	include data.FrameInclude // IncludeAll where viewers do not know the frame's columns or notices
-	raw     []byte            // in place of the frame: its JSON as the SDK would write it
+	raw     []byte            // the packet as it is sent, where the frame is not encoded by the SDK
 
 	// Where rows is set, frame is the schema alone and these are its rows, see frames.AppendPacket.
 	times []int64
 	rows  [][]float64
+}
+
+// schema is the delivery's frame without rows.
+func (d delivery) schema() *data.Frame {
+	if d.rows != nil || d.frame.Rows() == 0 {
+		return d.frame
+	}
+	frame := d.frame.EmptyCopy()
+	frame.Meta = d.frame.Meta
+	for i, f := range d.frame.Fields {
+		frame.Fields[i].Config = f.Config
+	}
+	return frame
 }
 
 // feedOf is the feed of a channel's query.

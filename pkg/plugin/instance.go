@@ -57,7 +57,9 @@ type Datasource struct {
 	live      present
 	handovers *handovers
 	rosters   rosters
+
 	layouts   layouts
+	gate      gate
 	resources backend.CallResourceHandler
 	logger    log.Logger
 	now       func() time.Time

@@ -26,7 +26,15 @@ func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.Subscribe
 		}
 		return &backend.SubscribeStreamResponse{Status: status}, nil
 	}
-	initial, err := backend.NewInitialFrame(s.feed.schema(), data.IncludeSchemaOnly)
+	schema, refusal := d.gate.look(req.Path, userOf(req.PluginContext))
+	if schema == nil {
+		schema = s.feed.schema()
+	}
+	if refusal != "" {
+		// A status has no room for a reason. The stream begins as soon as it can.
+		schema = refused(schema, refusal)
+	}
+	initial, err := backend.NewInitialFrame(schema, data.IncludeSchemaOnly)
 	if err != nil {
 		return nil, backend.PluginError(fmt.Errorf("encode the schema of %s: %w", req.Path, err))
 	}
@@ -44,11 +52,45 @@ func (d *Datasource) RunStream(ctx context.Context, req *backend.RunStreamReques
 		<-ctx.Done()
 		return nil
 	}
-	err = s.run(ctx, sender)
+	err = d.through(ctx, req, s, sender)
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the last viewer has gone, and what failed meanwhile interests nobody
 	}
 	return err
+}
+
+// through runs a stream as soon as there is a place for it.
+func (d *Datasource) through(ctx context.Context, req *backend.RunStreamRequest, s *stream, sender *backend.StreamSender) error {
+	place, err := d.gate.enter(ctx, req.Path, userOf(req.PluginContext), func(refusal string) error {
+		d.logger.FromContext(ctx).Warn("A live stream waits", "path", req.Path, "reason", refusal)
+		return sender.SendFrame(refused(s.feed.schema(), refusal), data.IncludeSchemaOnly)
+	})
+	if err != nil {
+		return err
+	}
+	defer d.gate.leave(req.Path, place)
+	s.told = func(schema *data.Frame) { d.gate.tell(place, schema) }
+	return s.run(ctx, sender)
+}
+
+// refused is a schema that says why there are no rows. The browser then asks for answers from time to time.
+func refused(schema *data.Frame, why string) *data.Frame {
+	frame := *schema
+	meta := data.FrameMeta{}
+	if schema.Meta != nil {
+		meta = *schema.Meta
+	}
+	meta.Custom = map[string]any{"refused": why}
+	frame.Meta = &meta
+	return &frame
+}
+
+// userOf is who opened a stream.
+func userOf(p backend.PluginContext) string {
+	if p.User == nil {
+		return ""
+	}
+	return p.User.Login
 }
 
 // PublishStream refuses: only the plugin writes to its channels.

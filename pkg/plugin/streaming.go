@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/data"
 
 	"github.com/warpwatch/warpwatch/pkg/frames"
 )
@@ -22,6 +23,8 @@ type stream struct {
 	live present
 	now  func() time.Time
 	feed feed
+	// told is given the schema that viewers who join are to get, each time it has changed. It may be nil.
+	told func(schema *data.Frame)
 }
 
 // run sends packets until ctx ends, and then returns nil, or until the hub is closed.
@@ -80,6 +83,9 @@ func (s *stream) send(sender *backend.StreamSender) (sent bool, err error) {
 		}
 	default:
 		err = sender.SendFrame(d.frame, d.include)
+	}
+	if d.frame != nil && s.told != nil {
+		s.told(d.schema())
 	}
 	if err != nil {
 		return false, fmt.Errorf("send a packet of %s: %w", s.path, err)
