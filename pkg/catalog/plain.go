@@ -33,3 +33,24 @@ func (p *Plain) Convert(raw float64) (float64, bool) {
 	// Comparisons with NaN are false.
 	return value, raw < leastSentinel && raw > mostNegativeSentinel && value >= p.low && value <= p.high
 }
+
+// ConvertAll converts samples in place up to the first that may not be plain, and returns how many it converted.
+func (p *Plain) ConvertAll(values []float64) int {
+	if p.conversion.Multiplier != 1 || p.conversion.Divisor != 1 {
+		for i, raw := range values {
+			value, ok := p.Convert(raw)
+			if !ok {
+				return i
+			}
+			values[i] = value
+		}
+		return len(values)
+	}
+	low, high := max(p.low, math.Nextafter(mostNegativeSentinel, 0)), min(p.high, math.Nextafter(leastSentinel, 0))
+	for i, value := range values {
+		if !(value >= low && value <= high) { // NaN is not
+			return i
+		}
+	}
+	return len(values)
+}

@@ -47,11 +47,8 @@ func (t *tally) garbled(raw float64) {
 // must not be shown becomes NaN.
 func (t tallies) convert(c *catalog.Catalog, m catalog.Metric, conversion catalog.Conversion, values []float64, key deviceKey) []float64 {
 	plain := catalog.Plainly(m, conversion)
-	for i, raw := range values {
-		if value, ok := plain.Convert(raw); ok {
-			values[i] = value
-			continue
-		}
+	for i := plain.ConvertAll(values); i < len(values); i += 1 + plain.ConvertAll(values[i+1:]) {
+		raw := values[i]
 		value, verdict := c.Convert(m, conversion, raw)
 		switch verdict {
 		case catalog.Kept:

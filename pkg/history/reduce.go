@@ -17,13 +17,14 @@ type grid struct {
 	times   []int64
 	step    int64 // milliseconds; 0 for an instant
 	instant bool
+	places  *placement // of the times that were put on it last
 }
 
 func gridOf(instant bool, w query.Window) grid {
 	if instant {
-		return grid{times: []int64{w.To.UnixMilli()}, instant: true}
+		return grid{times: []int64{w.To.UnixMilli()}, instant: true, places: &placement{}}
 	}
-	g := grid{step: w.Step.Milliseconds()}
+	g := grid{step: w.Step.Milliseconds(), places: &placement{}}
 	start, end := w.Start().UnixMilli(), w.End().UnixMilli()
 	g.times = make([]int64, 0, (end-start)/g.step+1)
 	for t := start; t <= end; t += g.step {
@@ -65,9 +66,43 @@ func (c *cursor) move(t int64) int {
 	return at
 }
 
-// whole reports whether times are those of the grid.
-func (g grid) whole(times []int64) bool {
-	return len(times) == len(g.times) && (g.instant || slices.Equal(times, g.times))
+// placement is where rising times are on a grid.
+type placement struct {
+	times  []int64 // that it is of
+	runs   []placed
+	crowds bool // several times are at one place
+}
+
+// placed is times that follow each other at places that do.
+type placed struct{ from, at, count int }
+
+// place finds the places of times. Most series have their times in common with the one before.
+func (g grid) place(times []int64) *placement {
+	p := g.places
+	if len(times) > 0 && len(times) == len(p.times) && &times[0] == &p.times[0] {
+		return p
+	}
+	p.times, p.runs, p.crowds = times, p.runs[:0], false
+	move, last := cursor{grid: &g, at: -1}, -1
+	for i, t := range times {
+		at := move.move(t)
+		if at < 0 {
+			continue
+		}
+		if n := len(p.runs); n > 0 && at == last+1 && p.runs[n-1].from+p.runs[n-1].count == i {
+			p.runs[n-1].count++
+		} else {
+			p.runs = append(p.runs, placed{i, at, 1})
+		}
+		p.crowds = p.crowds || at == last
+		last = at
+	}
+	return p
+}
+
+// whole reports whether the times are those of the grid.
+func (p *placement) whole(g grid) bool {
+	return len(p.times) == len(g.times) && (g.instant || len(p.runs) == 1 && p.runs[0].count == len(g.times) && slices.Equal(p.times, g.times))
 }
 
 // column is the values of one device, or of one part of them, on the grid.
@@ -87,35 +122,55 @@ func (c *column) beats(a, b float64) bool {
 
 // take puts a candidate's values where it is better than what is there, or as good and larger, or smaller where the least counts.
 func (c *column) take(g grid, next candidate) {
-	if c.values == nil {
-		if g.whole(next.times) {
-			c.values = next.values
-		} else {
-			c.values = make([]float64, len(g.times))
-			for i := range c.values {
-				c.values[i] = math.NaN()
-			}
-			place := cursor{grid: &g, at: -1}
-			for i, t := range next.times {
-				if at := place.move(t); at >= 0 && !math.IsNaN(next.values[i]) {
-					c.values[at] = next.values[i]
+	places := g.place(next.times)
+	switch {
+	case c.values == nil:
+		c.values, c.ranks = places.laid(g, next.values), []int{next.want.rank}
+	case len(c.ranks) == 1 && c.ranks[0] == next.want.rank:
+		for _, r := range places.runs {
+			known := c.values[r.at : r.at+r.count]
+			for i, value := range next.values[r.from : r.from+r.count] {
+				if c.beats(value, known[i]) || math.IsNaN(known[i]) {
+					known[i] = value
 				}
 			}
 		}
-		c.ranks = []int{next.want.rank}
-		return
+	default:
+		c.rank(places, next)
 	}
-	place := cursor{grid: &g, at: -1}
-	if len(c.ranks) == 1 && c.ranks[0] == next.want.rank {
-		for i, t := range next.times {
-			if at := place.move(t); at >= 0 {
-				if value, known := next.values[i], c.values[at]; c.beats(value, known) || math.IsNaN(known) {
-					c.values[at] = value
-				}
+}
+
+// laid is a series' values on the grid, its own where it has one for each place.
+func (p *placement) laid(g grid, values []float64) []float64 {
+	if p.whole(g) {
+		return values
+	}
+	laid, end := make([]float64, len(g.times)), 0
+	for _, r := range p.runs {
+		blank(laid[min(end, r.at):r.at])
+		if !p.crowds {
+			end = r.at + copy(laid[r.at:], values[r.from:r.from+r.count])
+			continue
+		}
+		for i, value := range values[r.from : r.from+r.count] {
+			if at := r.at + i; at >= end || !math.IsNaN(value) {
+				laid[at] = value
 			}
 		}
-		return
+		end = max(end, r.at+r.count)
 	}
+	blank(laid[end:])
+	return laid
+}
+
+func blank(values []float64) {
+	for i := range values {
+		values[i] = math.NaN()
+	}
+}
+
+// rank is take where the values are of wants that are not as good as each other.
+func (c *column) rank(places *placement, next candidate) {
 	if len(c.ranks) != len(c.values) {
 		rank := c.ranks[0]
 		c.ranks = make([]int, len(c.values))
@@ -123,13 +178,15 @@ func (c *column) take(g grid, next candidate) {
 			c.ranks[i] = rank
 		}
 	}
-	for i, t := range next.times {
-		at, value := place.move(t), next.values[i]
-		if at < 0 || math.IsNaN(value) {
-			continue
-		}
-		if math.IsNaN(c.values[at]) || next.want.rank < c.ranks[at] || next.want.rank == c.ranks[at] && c.beats(value, c.values[at]) {
-			c.values[at], c.ranks[at] = value, next.want.rank
+	for _, r := range places.runs {
+		for i, value := range next.values[r.from : r.from+r.count] {
+			at := r.at + i
+			if math.IsNaN(value) {
+				continue
+			}
+			if math.IsNaN(c.values[at]) || next.want.rank < c.ranks[at] || next.want.rank == c.ranks[at] && c.beats(value, c.values[at]) {
+				c.values[at], c.ranks[at] = value, next.want.rank
+			}
 		}
 	}
 }
@@ -137,6 +194,8 @@ func (c *column) take(g grid, next candidate) {
 // line is all that was found of one device.
 type line struct {
 	columns map[columnKey]*column
+	added   bool
+	values  []float64 // of the columns together, once they were added up
 }
 
 // columnKey tells apart what is added up: the values of the SumOver label, and the parts of a sum.
@@ -167,11 +226,10 @@ type reduction struct {
 	substituted, summed, ended, blank int
 	lastEnd                           time.Time
 	latched                           []gpu.Notice
-	computed                          map[deviceKey][]float64 // values of lines, once they were asked for
 }
 
 func newReduction(m catalog.Metric, s query.Scope, known roster, g grid) *reduction {
-	return &reduction{metric: m, scope: s, roster: known, grid: g, lines: map[deviceKey]*line{}, computed: map[deviceKey][]float64{}}
+	return &reduction{metric: m, scope: s, roster: known, grid: g, lines: map[deviceKey]*line{}}
 }
 
 // device is what is known of a key; its node is the one all exporters are called by.
@@ -231,12 +289,11 @@ func (r *reduction) series() []gpu.Series {
 
 // valuesOf are a line's values on the grid. They may be changed until series are made of them.
 func (r *reduction) valuesOf(key deviceKey) []float64 {
-	values, ok := r.computed[key]
-	if !ok {
-		values = r.values(r.lines[key])
-		r.computed[key] = values
+	l := r.lines[key]
+	if !l.added {
+		l.values, l.added = r.values(l), true
 	}
-	return values
+	return l.values
 }
 
 // endedAfter is how long a series may be behind before it counts as ended. Some servers hold back the newest samples.

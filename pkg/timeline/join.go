@@ -21,10 +21,11 @@ func Join(history, live []gpu.Series) []gpu.Series {
 
 	joined := make([]gpu.Series, 0, len(past)+len(present))
 	taken := make([]bool, len(present))
+	var times joinedTimes
 	for i, h := range past {
 		if at := partner[i]; at >= 0 {
 			taken[at] = true
-			joined = append(joined, joinPair(h, present[at]))
+			joined = append(joined, times.join(h, present[at]))
 			continue
 		}
 		joined = append(joined, h)
@@ -45,7 +46,22 @@ func Seam(history, live gpu.Series) (int64, bool) {
 	return live.Times[0], true
 }
 
-func joinPair(history, live gpu.Series) gpu.Series {
+// joinedTimes is the times of the pair that was joined last: most pairs have theirs in common.
+type joinedTimes struct{ past, present, joined []int64 }
+
+func (j *joinedTimes) of(past, present []int64) []int64 {
+	if !same(past, j.past) || !same(present, j.present) {
+		j.past, j.present, j.joined = past, present, slices.Concat(past, present)
+	}
+	return j.joined
+}
+
+// same reports whether two lists are one piece of memory.
+func same(a, b []int64) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
+
+func (j *joinedTimes) join(history, live gpu.Series) gpu.Series {
 	joined := live
 	joined.Device = mergeFacts(live.Device, history.Device)
 	if joined.Labels == nil {
@@ -57,7 +73,7 @@ func joinPair(history, live gpu.Series) gpu.Series {
 	}
 	cut := sort.Search(len(history.Times), func(i int) bool { return history.Times[i] >= live.Times[0] })
 	if cut > 0 {
-		joined.Times = slices.Concat(history.Times[:cut], live.Times)
+		joined.Times = j.of(history.Times[:cut], live.Times)
 		joined.Values = slices.Concat(history.Values[:cut], live.Values)
 	}
 	return joined
