@@ -71,7 +71,7 @@ func (h *History) Inventory(ctx context.Context, scope query.Scope, w query.Wind
 
 	rows := map[deviceKey]*InventoryRow{}
 	for key, known := range all.roster {
-		if scope.Matches(known.device) && ownedBy(scope, all.owners[key]) {
+		if scope.Matches(known.device) && scope.MatchesOwners(all.owners[key]) {
 			row := &InventoryRow{Device: known.device, Owners: all.owners[key], Values: map[string]float64{}}
 			if at, ok := all.seen[key]; ok {
 				row.Sampled = time.UnixMilli(at).UTC()
@@ -106,37 +106,6 @@ func uuidsOf(rows map[deviceKey]*InventoryRow) []string {
 		uuids[key.uuid] = true
 	}
 	return slices.Sorted(maps.Keys(uuids))
-}
-
-// ownedBy reports whether the scope selects one of the owners, or a device without any. A pod and a batch job that have the
-// same device are taken for one workload.
-func ownedBy(scope query.Scope, owners []gpu.Owner) bool {
-	if !scope.ByOwner() {
-		return true
-	}
-	pods, jobs := []gpu.Owner{}, []string{}
-	for _, o := range owners {
-		if o.Pod != "" {
-			pods = append(pods, o)
-		}
-		if o.SlurmJob != "" {
-			jobs = append(jobs, o.SlurmJob)
-		}
-	}
-	if len(pods) == 0 {
-		pods = append(pods, gpu.Owner{})
-	}
-	if len(jobs) == 0 {
-		jobs = append(jobs, "")
-	}
-	for _, o := range pods {
-		for _, job := range jobs {
-			if scope.MatchesOwner(o.Namespace, o.Pod, job) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // valuesNow asks for all metrics at the end of the window, at the same time.
@@ -204,7 +173,7 @@ func (h *History) gone(ctx context.Context, endpoints []*endpoint, scope query.S
 	past.complete()
 	missing := map[deviceKey]*InventoryRow{}
 	for key, known := range past {
-		if now.roster[key] == nil && scope.Matches(known.device) && ownedBy(scope, owners.owners[key]) {
+		if now.roster[key] == nil && scope.Matches(known.device) && scope.MatchesOwners(owners.owners[key]) {
 			missing[key] = &InventoryRow{Device: known.device, Owners: owners.owners[key], Gone: true}
 		}
 	}

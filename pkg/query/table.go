@@ -101,3 +101,34 @@ func (s Scope) OfGPUs(uuids []string) (Scope, error) {
 	s.GPUs = uuids
 	return s.Compile()
 }
+
+// MatchesOwners reports whether the scope selects one of the owners of a device, or one without any. A pod and a batch job that have the
+// same device are taken for one workload.
+func (s Scope) MatchesOwners(owners []gpu.Owner) bool {
+	if !s.ByOwner() {
+		return true
+	}
+	pods, jobs := []gpu.Owner{}, []string{}
+	for _, o := range owners {
+		if o.Pod != "" {
+			pods = append(pods, o)
+		}
+		if o.SlurmJob != "" {
+			jobs = append(jobs, o.SlurmJob)
+		}
+	}
+	if len(pods) == 0 {
+		pods = append(pods, gpu.Owner{})
+	}
+	if len(jobs) == 0 {
+		jobs = append(jobs, "")
+	}
+	for _, o := range pods {
+		for _, job := range jobs {
+			if s.MatchesOwner(o.Namespace, o.Pod, job) {
+				return true
+			}
+		}
+	}
+	return false
+}

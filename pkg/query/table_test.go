@@ -85,3 +85,29 @@ func TestAScopeWithoutOwners(t *testing.T) {
 		t.Errorf("got %+v, %v", some, err)
 	}
 }
+
+func TestOwnersOfADevice(t *testing.T) {
+	pod, job := gpu.Owner{Namespace: "ml", Pod: "train-0"}, gpu.Owner{SlurmJob: "4711"}
+	for _, tc := range []struct {
+		scope  string
+		owners []gpu.Owner
+		want   bool
+	}{
+		{``, nil, true},
+		{`"pods":["train-0"]`, []gpu.Owner{job, pod}, true},
+		{`"pods":["train-0"],"jobs":["4711"]`, []gpu.Owner{job, pod}, true},
+		{`"pods":["train-1"]`, []gpu.Owner{job, pod}, false},
+		{`"pods":["unassigned"]`, []gpu.Owner{job, pod}, false},
+		{`"pods":["unassigned"]`, []gpu.Owner{job}, true},
+		{`"jobs":["unassigned"]`, nil, true},
+		{`"namespaces":["ml"]`, nil, false},
+	} {
+		q, err := Parse([]byte(`{"queryType":"inventory"`+strings.TrimSuffix(","+tc.scope, ",")+`}`), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := q.Scope.MatchesOwners(tc.owners); got != tc.want {
+			t.Errorf("%s of %v: got %v", tc.scope, tc.owners, got)
+		}
+	}
+}
