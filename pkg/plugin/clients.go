@@ -117,19 +117,6 @@ func secureSocks(ctx context.Context, stored backend.DataSourceInstanceSettings)
 	return opts.ProxyOptions, nil
 }
 
-// agentHeader is what agents are sent along with the stream's handshake: their own credentials and nothing of Grafana's.
-func agentHeader(a settings.Auth) http.Header {
-	header := http.Header{}
-	switch a.Method {
-	case settings.BasicAuth:
-		req := http.Request{Header: header}
-		req.SetBasicAuth(a.User, a.Secret.Reveal())
-	case settings.BearerAuth:
-		header.Set("Authorization", "Bearer "+a.Secret.Reveal())
-	}
-	return header
-}
-
 // agentTLS is how agents are verified.
 func agentTLS(base httpclient.Options, t settings.TLS) (*tls.Config, error) {
 	over := httpclient.TLSOptions{
@@ -142,7 +129,7 @@ func agentTLS(base httpclient.Options, t settings.TLS) (*tls.Config, error) {
 	}
 	config, err := httpclient.GetTLSConfig(httpclient.Options{TLS: &over})
 	if err != nil {
-		return nil, fmt.Errorf("agents: set up TLS: %w", err)
+		return nil, fmt.Errorf("set up TLS: %w", err)
 	}
 	return config, nil
 }
@@ -155,11 +142,11 @@ func agentDialer(base httpclient.Options) (xproxy.ContextDialer, error) {
 	}
 	dialer, err := client.NewSecureSocksProxyContextDialer()
 	if err != nil {
-		return nil, fmt.Errorf("agents: set up the secure SOCKS proxy: %w", err)
+		return nil, fmt.Errorf("set up the secure SOCKS proxy: %w", err)
 	}
 	contextDialer, ok := dialer.(xproxy.ContextDialer)
 	if !ok {
-		return nil, errors.New("agents: set up the secure SOCKS proxy: its dialer cannot be cancelled")
+		return nil, errors.New("set up the secure SOCKS proxy: its dialer cannot be cancelled")
 	}
 	return contextDialer, nil
 }

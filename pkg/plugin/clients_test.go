@@ -83,7 +83,7 @@ func TestAgentHeader(t *testing.T) {
 		"Basic dTpw": {Method: settings.BasicAuth, User: "u", Secret: settings.NewSecret("p")},
 		"Bearer t":   {Method: settings.BearerAuth, Secret: settings.NewSecret("t")},
 	} {
-		if got := agentHeader(auth).Get("Authorization"); got != want {
+		if got := agentHeader(settings.Access{Auth: auth}).Get("Authorization"); got != want {
 			t.Errorf("%s: %q, want %q", auth.Method, got, want)
 		}
 	}

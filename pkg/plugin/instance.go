@@ -55,6 +55,7 @@ type Datasource struct {
 	catalog   *catalog.Catalog
 	history   past
 	live      present
+	finder    *live.Finder // nil where nobody looks for agents
 	handovers *handovers
 	rosters   rosters
 
@@ -142,28 +143,7 @@ func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstance
 	d.history = past
 	d.close = append(d.close, past.Close)
 
-	allow, err := live.ParseAllowList(d.settings.Agents.Allow)
-	if err != nil {
-		return fmt.Errorf("agents.allow: %w", err)
-	}
-	tls, err := agentTLS(base, d.settings.Agents.TLS)
-	if err != nil {
-		return err
-	}
-	dialer, err := agentDialer(base)
-	if err != nil {
-		return err
-	}
-	config := live.Config{
-		Targets: (&discovery{agents: d.settings.Agents, lister: past}).targets,
-		Allow:   allow, Header: agentHeader(d.settings.Agents.Auth), TLS: tls, Logger: slogger(d.logger),
-		Reader: "warpwatch-plugin/" + backend.PluginConfigFromContext(ctx).PluginVersion,
-	}
-	if dialer != nil {
-		config.DialContext = dialer.DialContext
-	}
-	d.live = live.NewHub(config)
-	return nil
+	return d.openAgents(ctx, base, socks, past, nil)
 }
 
 func endpoint(cluster string, e settings.Endpoint, client *http.Client) history.Endpoint {

@@ -45,31 +45,7 @@ func Parse(jsonData json.RawMessage, secure map[string]string) (Settings, error)
 		}
 		s.Clusters = append(s.Clusters, cluster)
 	}
-	s.Agents = Agents{
-		Discovery: Discovery(in.Agents.Discovery),
-		Scheme:    in.Agents.Scheme,
-		Auth:      auth(in.Agents.Auth, in.Agents.User, "agents_", secure),
-		TLS:       in.Agents.tls("agents_", secure),
-	}
-	for _, a := range in.Agents.Static {
-		s.Agents.Static = append(s.Agents.Static, StaticAgent{
-			Cluster: strings.TrimSpace(a.Cluster), Address: withPort(strings.TrimSpace(a.Address)),
-		})
-	}
-	for _, pattern := range in.Agents.Allow {
-		if pattern = strings.TrimSpace(pattern); pattern != "" {
-			s.Agents.Allow = append(s.Agents.Allow, pattern)
-		}
-	}
-	if s.Agents.Discovery == "" {
-		s.Agents.Discovery = DiscoverPrometheus
-		if len(s.Agents.Static) > 0 {
-			s.Agents.Discovery = DiscoverStatic
-		}
-	}
-	if s.Agents.Scheme == "" {
-		s.Agents.Scheme = "http"
-	}
+	s.Agents = in.Agents.read(secure, &problems)
 	if err := s.Validate(); err != nil {
 		problems = append(problems, err)
 	}
@@ -103,10 +79,16 @@ func (e storedEndpoint) read(key string, in stored, secure map[string]string, pr
 			out.ReplicaLabels = append(out.ReplicaLabels, name)
 		}
 	}
-	for _, name := range e.Headers {
-		out.Headers = append(out.Headers, Header{Name: strings.TrimSpace(name), Value: NewSecret(strings.TrimSpace(secure[prefix+headerSecret+name]))})
-	}
+	out.Headers = headers(e.Headers, prefix, secure)
 	return out
+}
+
+func headers(names []string, prefix string, secure map[string]string) []Header {
+	var list []Header
+	for _, name := range names {
+		list = append(list, Header{Name: strings.TrimSpace(name), Value: NewSecret(strings.TrimSpace(secure[prefix+headerSecret+name]))})
+	}
+	return list
 }
 
 // secretsOf is what the keys of an endpoint's secrets start with.
@@ -213,7 +195,7 @@ func duration(key, text string, fallback time.Duration, problems *[]error) time.
 func decodeError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return fmt.Errorf("%s: expected %s, found %s: correct it in the data source's settings or its provisioning file",
-			strings.ReplaceAll(wrong.Field, "storedTLS.", ""), jsonKind(wrong.Type.Kind().String()), wrong.Value)
+			strings.NewReplacer("storedTLS.", "", "storedAccess.", "").Replace(wrong.Field), jsonKind(wrong.Type.Kind().String()), wrong.Value)
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("jsonData: not valid JSON at byte %d (%w): save the data source's settings again or correct its provisioning file",

@@ -4,6 +4,7 @@ package settings
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -18,6 +19,7 @@ const (
 	DefaultCacheBytes     = 256 << 20
 	DefaultCacheTimeout   = 500 * time.Millisecond
 	DefaultAgentPort      = "9847"
+	DefaultLookup         = 30 * time.Second // between two questions to DNS
 )
 
 // Settings is what a data source is told to read.
@@ -149,8 +151,8 @@ type Discovery string
 
 // Ways to find agents.
 const (
-	DiscoverPrometheus Discovery = "prometheus" // from the series warpwatch_agent_info
-	DiscoverStatic     Discovery = "static"     // from the list in the settings
+	DiscoverPrometheus Discovery = "prometheus" // from the series warpwatch_agent_info, and from what the settings list
+	DiscoverStatic     Discovery = "static"     // from what the settings list: agents, names in DNS, and files
 	DiscoverOff        Discovery = "off"        // no live data
 )
 
@@ -158,16 +160,52 @@ const (
 type Agents struct {
 	Discovery Discovery
 	Static    []StaticAgent
+	DNS       []DNSName
+	Files     []AgentFile
 	Allow     []string // host patterns, addresses and networks that may be dialled; empty: none
-	Scheme    string   // "http" or "https", where discovery does not say
-	Auth      Auth
-	TLS       TLS
+	Access             // of agents that are in no group; its Scheme is never empty
+	Groups    []AgentGroup
+}
+
+// Access is how agents are spoken to.
+type Access struct {
+	Scheme      string // "http" or "https"; "" in a group: what discovery says
+	Auth        Auth
+	Headers     []Header
+	TLS         TLS
+	SecureSocks Switch // through Grafana's secure SOCKS proxy; for a group, AsDataSource is what the other agents do
+}
+
+// HasCredentials reports whether agents are sent something that must stay a secret.
+func (a Access) HasCredentials() bool { return a.Auth.Method == BasicAuth || a.Auth.Method == BearerAuth || len(a.Headers) > 0 }
+
+// AgentGroup is agents that are spoken to in a way of their own. It takes nothing over from the others but the way
+// through the proxy.
+type AgentGroup struct {
+	ID    string   // names it in messages and in the keys of its secrets
+	Hosts []string // patterns, addresses and networks, as agents' addresses are written
+	Access
 }
 
 // StaticAgent is an agent written into the settings.
 type StaticAgent struct {
 	Cluster string
+	Node    string // "" where only the agent knows
 	Address string // host:port
+	Scheme  string // "" where that is not said
+}
+
+// DNSName is a name whose records are agents.
+type DNSName struct {
+	Cluster string
+	Name    string        // "dns+host:port", "dnssrv+name", "dnssrvnoa+name"
+	Every   time.Duration // how often it is looked up
+}
+
+// AgentFile is what stands in a file of Prometheus's file_sd_configs.
+type AgentFile struct {
+	Name   string // as it stands in messages
+	Agents []StaticAgent
 }
 
 // EndpointCount is the number of servers over all clusters.
@@ -179,7 +217,7 @@ func (s Settings) EndpointCount() int {
 	return n
 }
 
-// WantsSecureSocks reports whether an endpoint goes through Grafana's secure SOCKS proxy by its own setting.
+// WantsSecureSocks reports whether an endpoint or an agent goes through Grafana's secure SOCKS proxy by its own setting.
 func (s Settings) WantsSecureSocks() bool {
 	for _, c := range s.Clusters {
 		for _, e := range c.Endpoints {
@@ -188,5 +226,5 @@ func (s Settings) WantsSecureSocks() bool {
 			}
 		}
 	}
-	return false
+	return s.Agents.SecureSocks == On || slices.ContainsFunc(s.Agents.Groups, func(g AgentGroup) bool { return g.SecureSocks == On })
 }

@@ -93,13 +93,14 @@ func TestParseRejects(t *testing.T) {
 }
 
 func TestParseAccepts(t *testing.T) {
+	open := settings.Access{Scheme: "http", Auth: settings.Auth{Method: "none"}}
 	want := map[string]settings.Settings{
 		"minimal": {
 			ScrapeInterval: 15 * time.Second,
 			Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{
 				{ID: "north-a", URL: "http://127.0.0.1:9090", Timeout: 30 * time.Second, Auth: settings.Auth{Method: "none"}},
 			}}},
-			Agents: settings.Agents{Discovery: "prometheus", Scheme: "http", Auth: settings.Auth{Method: "none"}},
+			Agents: settings.Agents{Discovery: "prometheus", Access: open},
 		},
 		"full": {
 			ScrapeInterval: 30 * time.Second,
@@ -121,15 +122,17 @@ func TestParseAccepts(t *testing.T) {
 				}},
 			},
 			Agents: settings.Agents{
-				Discovery: "prometheus", Scheme: "https", Allow: []string{"*.gpu.example.com", "10.0.0.0/8", "127.0.0.1", "gpu-*.example.com", "*", "[::1]"},
-				Auth: settings.Auth{Method: "bearer", Secret: settings.NewSecret("tok-3")},
-				TLS:  settings.TLS{ServerName: "agent", CACert: "PEM"},
+				Discovery: "prometheus", Allow: []string{"*.gpu.example.com", "10.0.0.0/8", "127.0.0.1", "gpu-*.example.com", "*", "[::1]"},
+				Access: settings.Access{
+					Scheme: "https", Auth: settings.Auth{Method: "bearer", Secret: settings.NewSecret("tok-3")},
+					TLS: settings.TLS{ServerName: "agent", CACert: "PEM"},
+				},
 			},
 		},
 		"agents_only": {
 			ScrapeInterval: 15 * time.Second,
 			Agents: settings.Agents{
-				Discovery: "static", Scheme: "http", Allow: []string{"node-1"}, Auth: settings.Auth{Method: "none"},
+				Discovery: "static", Allow: []string{"node-1"}, Access: open,
 				Static: []settings.StaticAgent{
 					{Cluster: "north", Address: "node-1:9847"}, {Cluster: "north", Address: "10.1.2.3:9000"},
 					{Cluster: "north", Address: "[fe80::1]:9847"}, {Address: "[::1]:9847"},
@@ -141,7 +144,7 @@ func TestParseAccepts(t *testing.T) {
 			Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{
 				{ID: "north-a", URL: "http://127.0.0.1:9090", Timeout: 30 * time.Second, Auth: settings.Auth{Method: "none"}},
 			}}},
-			Agents: settings.Agents{Discovery: "prometheus", Scheme: "http", Auth: settings.Auth{Method: "none"}},
+			Agents: settings.Agents{Discovery: "prometheus", Access: open},
 			Unknown: []string{
 				"agents.allowed", "cache.remot", "clusters[0].endpoints[0].timout", "clusters[0].nam", "noticelevels", "scrapInterval",
 				"secureJsonData.agents_pasword", "secureJsonData.cache_pass", "secureJsonData.endpoint_north-b_token",
@@ -199,8 +202,10 @@ func everything() settings.Settings {
 			},
 		}}},
 		Agents: settings.Agents{
-			Discovery: "prometheus", Scheme: "https", Auth: settings.Auth{Method: "none"},
-			TLS: settings.TLS{ClientCert: "PEM", ClientKey: settings.NewSecret(clientKey)},
+			Discovery: "prometheus", Access: settings.Access{
+				Scheme: "https", Auth: settings.Auth{Method: "none"},
+				TLS: settings.TLS{ClientCert: "PEM", ClientKey: settings.NewSecret(clientKey)},
+			},
 		},
 	}
 }

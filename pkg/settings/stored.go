@@ -45,17 +45,41 @@ type storedEndpoint struct {
 }
 
 type storedAgents struct {
-	storedTLS
+	storedAccess
 
 	Discovery string `json:"discovery"`
 	Static    []struct {
 		Cluster string `json:"cluster"`
 		Address string `json:"address"`
 	} `json:"static"`
+	DNS []struct {
+		Cluster  string `json:"cluster"`
+		Name     string `json:"name"`
+		Interval string `json:"interval"`
+	} `json:"dns"`
+	Files []struct {
+		Name    string          `json:"name"`
+		Cluster string          `json:"cluster"`
+		Content json.RawMessage `json:"content"`
+	} `json:"files"`
 	Allow  []string `json:"allow"`
-	Scheme string   `json:"scheme"`
-	Auth   string   `json:"auth"`
-	User   string   `json:"user"`
+	Groups []struct {
+		storedAccess
+
+		ID    string   `json:"id"`
+		Hosts []string `json:"hosts"`
+	} `json:"groups"`
+}
+
+// storedAccess is how agents are spoken to.
+type storedAccess struct {
+	storedTLS
+
+	Scheme           string   `json:"scheme"`
+	Auth             string   `json:"auth"`
+	User             string   `json:"user"`
+	Headers          []string `json:"headers"`
+	SecureSocksProxy *bool    `json:"secureSocksProxy"`
 }
 
 type storedCache struct {

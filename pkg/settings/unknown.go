@@ -29,24 +29,32 @@ func unknownKeys(jsonData json.RawMessage, secure map[string]string, in stored) 
 			unknown = append(unknown, key)
 		}
 	}
-	secrets := []string{"agents_password", "agents_token", "agents_caCert", "agents_tlsClientCert", "agents_tlsClientKey", "cache_password"}
+	secrets := append([]string{"cache_password"}, secretKeys(agentSecrets, in.Agents.Headers)...)
+	for _, g := range in.Agents.Groups {
+		secrets = append(secrets, secretKeys(secretsOfGroup(g.ID), g.Headers)...)
+	}
 	for _, c := range in.Clusters {
 		for _, e := range c.Endpoints {
-			prefix := secretsOf(e.ID)
-			secrets = append(secrets, prefix+"password", prefix+"token", prefix+"caCert", prefix+"tlsClientCert", prefix+"tlsClientKey")
-			for _, name := range e.Headers {
-				secrets = append(secrets, prefix+headerSecret+name)
-			}
+			secrets = append(secrets, secretKeys(secretsOf(e.ID), e.Headers)...)
 		}
 	}
 	for key, value := range secure {
-		mine := strings.HasPrefix(key, "endpoint_") || strings.HasPrefix(key, "agents_") || strings.HasPrefix(key, "cache_")
+		mine := strings.HasPrefix(key, "endpoint_") || strings.HasPrefix(key, "agents_") || strings.HasPrefix(key, "agentgroup_") || strings.HasPrefix(key, "cache_")
 		if mine && value != "" && !slices.Contains(secrets, key) {
 			unknown = append(unknown, "secureJsonData."+key)
 		}
 	}
 	sort.Strings(unknown)
 	return unknown
+}
+
+// secretKeys are the keys of the secrets of whoever's start with a prefix.
+func secretKeys(prefix string, headers []string) []string {
+	keys := []string{prefix + "password", prefix + "token", prefix + "caCert", prefix + "tlsClientCert", prefix + "tlsClientKey"}
+	for _, name := range headers {
+		keys = append(keys, prefix+headerSecret+name)
+	}
+	return keys
 }
 
 // below lists the unknown keys of a value that is read into t.

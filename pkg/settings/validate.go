@@ -177,36 +177,6 @@ func (v *validator) tls(prefix string, t TLS) {
 	}
 }
 
-func (v *validator) agents(a Agents, havePrometheus bool) {
-	switch a.Discovery {
-	case DiscoverOff:
-		if !havePrometheus {
-			v.add("clusters", "is empty and agents.discovery is off, so there is nothing to read: add a cluster or an agent")
-		}
-	case DiscoverPrometheus:
-		if !havePrometheus {
-			v.add("clusters", "is empty: add a Prometheus URL, or set agents.discovery to static and list the agents")
-		}
-	case DiscoverStatic:
-		if len(a.Static) == 0 {
-			v.add("agents.static", "is empty: list agents as host:port, or set agents.discovery to prometheus")
-		}
-	default:
-		v.add("agents.discovery", "%q is not a way to find agents: write prometheus, static or off", string(a.Discovery))
-	}
-	for i, agent := range a.Static {
-		v.address(fmt.Sprintf("agents.static[%d].address", i), agent.Address)
-	}
-	for i, pattern := range a.Allow {
-		v.allow(fmt.Sprintf("agents.allow[%d]", i), pattern)
-	}
-	if a.Scheme != "http" && a.Scheme != "https" {
-		v.add("agents.scheme", "%q is not a scheme: write http or https", a.Scheme)
-	}
-	v.auth("agents", "agents_", a.Auth)
-	v.tls("agents_", a.TLS)
-}
-
 func (v *validator) address(key, address string) {
 	host, port, err := net.SplitHostPort(address)
 	number, portErr := strconv.Atoi(port)

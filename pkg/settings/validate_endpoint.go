@@ -36,7 +36,7 @@ func (v *validator) endpoint(at string, e Endpoint, ids map[string]string) {
 	if e.Forward == ForwardAlways && (e.Auth.Method == BasicAuth || e.Auth.Method == BearerAuth) {
 		v.add(at+".oauthPassThru", "cannot go with auth %s, since both fill the header Authorization: set auth to none", string(e.Auth.Method))
 	}
-	v.headers(at+".headers", secretsOf(e.ID)+headerSecret, e)
+	v.headers(at+".headers", secretsOf(e.ID)+headerSecret, e.Headers, e.Auth.Method, e.Forward)
 	v.tls(secretsOf(e.ID), e.TLS)
 	if e.Timeout < time.Second || e.Timeout > 10*time.Minute {
 		v.add(at+".timeout", "%s is out of range: write between 1s and 10m", e.Timeout)
@@ -82,12 +82,12 @@ func ownHeaders() []string {
 	}
 }
 
-func (v *validator) headers(key, secret string, e Endpoint) {
-	if len(e.Headers) > maxHeaders {
-		v.add(key, "lists %d headers: %d are enough for any proxy", len(e.Headers), maxHeaders)
+func (v *validator) headers(key, secret string, headers []Header, method Method, forward Forwarding) {
+	if len(headers) > maxHeaders {
+		v.add(key, "lists %d headers: %d are enough for any proxy", len(headers), maxHeaders)
 	}
 	seen := map[string]bool{}
-	for _, h := range e.Headers {
+	for _, h := range headers {
 		name := http.CanonicalHeaderKey(h.Name)
 		switch {
 		case h.Name == "" || strings.ContainsFunc(h.Name, notToken):
@@ -96,9 +96,9 @@ func (v *validator) headers(key, secret string, e Endpoint) {
 		case slices.Contains(ownHeaders(), name):
 			v.add(key, "%s belongs to the connection: remove it", name)
 			continue
-		case name == "Authorization" && e.Auth.Method != NoAuth:
-			v.add(key, "Authorization is filled by auth %s: remove it, or set auth to none", string(e.Auth.Method))
-		case name == "Authorization" && e.Forward == ForwardAlways:
+		case name == "Authorization" && method != NoAuth:
+			v.add(key, "Authorization is filled by auth %s: remove it, or set auth to none", string(method))
+		case name == "Authorization" && forward == ForwardAlways:
 			v.add(key, "Authorization is filled by oauthPassThru: remove it, or set oauthPassThru to false")
 		case seen[name]:
 			v.add(key, "%s is listed twice: keep one", name)
