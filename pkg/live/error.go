@@ -34,6 +34,7 @@ const (
 	KindGarbage      Kind = "garbage"      // something else than an agent answers
 	KindClosed       Kind = "closed"       // the agent ended the connection
 	KindSilent       Kind = "silent"       // connected, but no samples come
+	KindSlow         Kind = "slow"         // connected, but samples are left out, or come late
 )
 
 // Error is trouble with one node. Its text names the node, what happened, and what to do about it. It never holds
@@ -63,6 +64,9 @@ func (e *Error) state() State {
 		return Refused
 	case KindClosed, KindSilent:
 		return Stale
+	case KindSlow:
+		return Lagging
+	case KindUnreachable, KindTimeout:
 	}
 	return Unreachable
 }

@@ -16,6 +16,8 @@ type Hub struct {
 	cfg      Config
 	accesses accesses
 	slots    chan struct{} // one for each connection being made
+	rings    rings
+	trimming sync.Mutex // one makes room at a time
 
 	ctx     context.Context // of everything that runs here; ends with Close
 	cancel  context.CancelFunc
@@ -62,10 +64,12 @@ func (s Select) matches(t Target) bool { return s.Match == nil || s.Match(t) }
 func NewHub(cfg Config) *Hub {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Hub{
+	h := &Hub{
 		cfg: cfg, accesses: newAccesses(cfg), slots: make(chan struct{}, cfg.Parallel), ctx: ctx, cancel: cancel,
 		nodes: make(map[place]*node), known: make(map[place]memory), subs: make(map[*Subscription]struct{}),
 	}
+	h.rings.limit = int64(cfg.TotalRingBytes)
+	return h
 }
 
 // Close disconnects everything and ends all subscriptions with [ErrClosed]. It returns when nothing of the hub runs any more.
@@ -130,11 +134,7 @@ func (h *Hub) attach(sub *Subscription) {
 				continue
 			}
 		}
-		if n := h.acquire(t); n != nil {
-			sub.nodes[n] = struct{}{}
-			n.look(sub.selected)
-			n.attach(sub)
-		}
+		h.join(sub, t)
 	}
 }
 
@@ -153,9 +153,27 @@ func (h *Hub) learned(n *node) {
 	if h.closed || h.nodes[n.place] != n {
 		return
 	}
+	t := n.target()
 	for sub := range h.subs {
-		h.attach(sub)
+		_, has := sub.nodes[n]
+		switch matches := sub.selected.matches(t); {
+		case has && !matches:
+			h.part(sub, n)
+		case matches && !has:
+			h.join(sub, t)
+		}
 	}
+}
+
+// join makes a subscription hear of a node. The caller holds mu.
+func (h *Hub) join(sub *Subscription, t Target) {
+	n := h.acquire(t)
+	if n == nil {
+		return
+	}
+	sub.nodes[n] = struct{}{}
+	n.look(sub.selected, sub.selected.Since)
+	n.attach(sub)
 }
 
 // acquire looks at a node, which starts it if need be. It is nil when there are too many. The caller holds mu.

@@ -177,6 +177,7 @@ func TestReconnectResumesWithoutHoleAndWithoutRepeat(t *testing.T) {
 				for i := range want {
 					want[i] = float64(i + 1)
 				}
+				requests := agent.Requests()
 				require.Equal(t, want, f.window(t).Series[0].Values)
 				samples, states := drain(sub)
 				require.Equal(t, want, powers(samples), "the hole is filled for subscribers as well")
@@ -186,9 +187,8 @@ func TestReconnectResumesWithoutHoleAndWithoutRepeat(t *testing.T) {
 				}
 				require.Equal(t, live.Connected, seen[len(seen)-1])
 
-				requests := agent.Requests()
 				require.Empty(t, requests[0].GetResumeEpoch())
-				require.Equal(t, uint64(15*60*1000), requests[0].GetBackfillMs())
+				require.EqualValues(t, (30 * time.Second).Milliseconds(), requests[0].GetBackfillMs(), "nobody wants more")
 				last := requests[len(requests)-1]
 				require.Equal(t, "epoch-1", last.GetResumeEpoch())
 				require.Equal(t, uint64(3), last.GetResumeAfter())

@@ -44,6 +44,10 @@ type node struct {
 	drops    Drops
 	ring     ring
 	last     *wire.Sample
+	newest   time.Time // agent's time of the newest sample
+	again    uint64    // up to this one samples may come again, because they were asked for again
+	lag      lag
+	reach    reach
 	arrived  time.Time // of the newest sample, or of the schema
 	settled  chan struct{}
 	isSettle bool
@@ -63,13 +67,14 @@ type node struct {
 func newNode(h *Hub, t Target) *node {
 	return &node{
 		hub: h, place: t.place(), where: t, state: Connecting, since: time.Now(),
-		ring: ring{budget: h.cfg.RingBytes, keep: h.cfg.Keep}, settled: make(chan struct{}),
+		ring: newRing(&h.rings, h.cfg.RingBytes, h.cfg.Keep), settled: make(chan struct{}),
 		subs: make(map[*Subscription]struct{}),
 	}
 }
 
 // run keeps the node connected until ctx ends.
 func (n *node) run(ctx context.Context) {
+	defer n.forget()
 	retry := backoff.New(ctx, backoff.Config{MinBackoff: minBackoff, MaxBackoff: maxBackoff})
 	for {
 		select {
@@ -94,6 +99,14 @@ func (n *node) run(ctx context.Context) {
 		}
 		retry.Wait()
 	}
+}
+
+// forget gives back the room that the node's samples take.
+func (n *node) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.dropRefill()
+	n.ring.clear()
 }
 
 func (n *node) target() Target {
@@ -135,17 +148,21 @@ func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first 
 	if n.where.Cluster == "" {
 		n.where.Cluster = schema.GetCluster()
 	}
-	if !n.schema.same(schema) {
-		n.schema = newSchema(n.where, schema)
+	next := n.schema.next(n.where, schema)
+	if !next.SameColumns(n.schema) {
 		// What was last said is not about the devices there are now.
 		n.last = nil
 	}
+	n.schema = next
 	if first {
 		n.clock.exchange(agent, sent, arrived)
 	} else {
 		n.clock.bound(agent, arrived, n.schema.Period())
 	}
-	n.arrived = arrived
+	n.arrived, n.reach.answers = arrived, true
+	if !first {
+		n.again = n.seq
+	}
 	n.setState(Connected, nil)
 }
 
@@ -155,6 +172,8 @@ func (n *node) heartbeat(agent, arrived time.Time) {
 	period := n.schema.Period()
 	n.clock.bound(agent, arrived, period)
 	n.settle()
+	n.ask()
+	n.refilled(false, arrived)
 	if silence := arrived.Sub(n.arrived); silence > max(3*period, 3*time.Second) {
 		n.setState(Stale, &Error{
 			Target: n.where, Kind: KindSilent, What: "it is connected but has sent no samples for " + silence.Round(time.Second).String(),
@@ -169,28 +188,41 @@ func (n *node) repeated() {
 	n.drops.Repeated++
 }
 
-// take puts a sample where it belongs. back is whether the agent's clock went back since the sample before.
-func (n *node) take(s *session, sample wire.Sample, arrived time.Time, back bool) {
+// take puts a sample where it belongs.
+func (n *node) take(s *session, sample wire.Sample, arrived time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.reach.older != nil {
+		if sample.Seq <= n.seq && n.reach.answers {
+			n.refill(sample, arrived)
+			return
+		}
+		n.refilled(sample.Seq > n.seq, arrived)
+	}
 	if sample.Seq <= n.seq {
-		n.drops.Repeated++
+		if sample.Seq > n.again {
+			n.drops.Repeated++
+		}
 		return
 	}
+	missed := uint64(0)
 	if n.seq != 0 {
-		n.drops.Missed += sample.Seq - n.seq - 1
+		missed = sample.Seq - n.seq - 1
+		n.drops.Missed += missed
 	}
 	n.seq = sample.Seq
 
-	switch {
-	case !s.fresh:
-		s.settle(n.clock.correct(sample.Time), arrived)
+	taken, live := sample.Time, s.fresh
+	switch back := live && taken.Before(n.newest); {
+	case !live:
+		s.settle(n.clock.correct(taken), arrived)
 	case back:
-		n.clock.jumpedBack(sample.Time, arrived)
+		n.clock.jumpedBack(taken, arrived)
 	default:
-		n.clock.bound(sample.Time, arrived, s.period)
+		n.clock.bound(taken, arrived, s.period)
 	}
-	sample.Time = n.clock.correct(sample.Time)
+	n.newest = taken
+	sample.Time = n.clock.correct(taken)
 	if sample.Time.After(arrived.Add(futureLimit)) {
 		n.drops.Future++
 		return
@@ -200,11 +232,21 @@ func (n *node) take(s *session, sample wire.Sample, arrived time.Time, back bool
 		return
 	}
 	n.last, n.arrived = &sample, arrived
-	n.setState(Connected, nil)
-	// A new stream starts with minutes out of the agent's ring, which are history to a subscriber.
-	if s.fresh || s.resumed {
-		for sub := range n.subs {
-			sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: sample})
+	if live {
+		n.lag.take(missed, n.clock.offset-taken.Sub(arrived), s.period, arrived)
+	}
+	if what := n.lag.what(arrived); what != "" {
+		n.setState(Lagging, &Error{Target: n.where, Kind: KindSlow, What: what, Remedy: "look at the network between, and at the load here and there"})
+	} else {
+		n.setState(Connected, nil)
+	}
+	// A first stream starts with minutes out of the agent's ring, which are history to a subscriber. Later ones fill a hole.
+	if !s.fresh && !s.resumed {
+		return
+	}
+	for sub := range n.subs {
+		if !sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: sample}, s.fresh) {
+			n.drops.Unheard++
 		}
 	}
 }
@@ -214,6 +256,7 @@ func (n *node) caughtUp() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.settle()
+	n.ask()
 }
 
 func (n *node) failed(err *Error) {
@@ -290,12 +333,12 @@ func (n *node) attach(sub *Subscription) {
 	n.attachBeside(sub)
 	if since := sub.selected.Since; !since.IsZero() {
 		n.ring.samples(since.UnixMilli(), func(schema *Schema, sample wire.Sample) {
-			sub.offer(n, Update{Target: n.where, Schema: schema, Sample: sample})
+			sub.offer(n, Update{Target: n.where, Schema: schema, Sample: sample}, false)
 		})
 		return
 	}
 	if n.last != nil {
-		sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: *n.last})
+		sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: *n.last}, true)
 	}
 }
 

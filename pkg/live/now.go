@@ -38,7 +38,7 @@ func (h *Hub) Now(ctx context.Context, selected Select) NowResult {
 	ctx, cancel := context.WithTimeout(ctx, selected.Wait)
 	defer cancel()
 	var result NowResult
-	nodes, tooMany, err := h.look(ctx, selected)
+	nodes, tooMany, err := h.look(ctx, selected, time.Time{})
 	defer h.lookAway(nodes, selected)
 	if err != nil {
 		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: sentence(err.Error())})

@@ -29,7 +29,7 @@ func ringSample(ms int64, columns int, reading gpu.Reading) wire.Sample {
 
 func TestRingKeepsToItsBudget(t *testing.T) {
 	const columns = 240
-	r := ring{budget: 1 << 20, keep: time.Hour}
+	r := newRing(&rings{limit: 1 << 30}, 1<<20, time.Hour)
 	schema := ringSchema(columns)
 	for i := range int64(10_000) {
 		require.True(t, r.add(schema, ringSample(i*100, columns, gpu.Read(float64(i)))))
@@ -44,7 +44,7 @@ func TestRingKeepsToItsBudget(t *testing.T) {
 }
 
 func TestRingHoldsTheNewestEvenOutsideItsBudget(t *testing.T) {
-	r := ring{budget: 100, keep: time.Hour}
+	r := newRing(&rings{limit: 1 << 30}, 100, time.Hour)
 	schema := ringSchema(1000)
 	for i := range int64(5) {
 		r.add(schema, ringSample(i, 1000, gpu.Read(float64(i))))
@@ -54,18 +54,18 @@ func TestRingHoldsTheNewestEvenOutsideItsBudget(t *testing.T) {
 }
 
 func TestRingForgetsWhatIsOld(t *testing.T) {
-	r := ring{budget: 1 << 30, keep: time.Minute}
+	r := newRing(&rings{limit: 1 << 30}, 1<<30, time.Minute)
 	schema := ringSchema(1)
 	for i := range int64(1000) {
 		r.add(schema, ringSample(i*1000, 1, gpu.Read(0)))
 	}
 	n := len(r.series("gpu_power_watts", 0)[0].Times)
 	require.GreaterOrEqual(t, n, 60)
-	require.LessOrEqual(t, n, 60+2*maxChunkRows)
+	require.LessOrEqual(t, n, 60+2*blockRows)
 }
 
 func TestRingTimesRise(t *testing.T) {
-	r := ring{budget: 1 << 20, keep: time.Hour}
+	r := newRing(&rings{limit: 1 << 30}, 1<<20, time.Hour)
 	schema := ringSchema(1)
 	require.True(t, r.add(schema, ringSample(10, 1, gpu.Read(1))))
 	require.False(t, r.add(schema, ringSample(10, 1, gpu.Read(2))))
@@ -78,10 +78,12 @@ func TestReadingsSurviveTheRing(t *testing.T) {
 		gpu.Read(0), gpu.Read(-1.5), gpu.Read(math.MaxFloat64), gpu.Read(math.Inf(1)),
 		gpu.Absent(gpu.NoData), gpu.Absent(gpu.NotSupported), gpu.Absent(gpu.NoPermission), gpu.Absent(gpu.Lost),
 	} {
-		require.Equal(t, reading, unpack(pack(reading)))
-		require.Equal(t, !reading.OK(), math.IsNaN(pack(reading)))
+		for _, s := range []scale{{1, 1}, {1, 1000}, {1 << 20, 1}, {1, 3}} {
+			require.Equal(t, reading, s.reading(s.toCell(reading, 7)))
+		}
 	}
-	require.True(t, unpack(math.NaN()).OK(), "another NaN is not ours")
+	nan := scale{1, 1}.reading(scale{1, 1}.toCell(gpu.Read(math.NaN()), 0))
+	require.True(t, nan.OK() && math.IsNaN(nan.Value), "a value that is no number is one all the same")
 }
 
 func TestDevicesThatNeverOfferedAMetricHaveNoSeries(t *testing.T) {
@@ -97,7 +99,7 @@ func TestDevicesThatNeverOfferedAMetricHaveNoSeries(t *testing.T) {
 		"had values between other states only": {[]gpu.State{gpu.NoData, gpu.OK, gpu.NotSupported}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := ring{budget: 1 << 20, keep: time.Hour}
+			r := newRing(&rings{limit: 1 << 30}, 1<<20, time.Hour)
 			schema := ringSchema(1)
 			for i, state := range tc.states {
 				r.add(schema, ringSample(int64(i+1), 1, gpu.Reading{State: state}))
@@ -108,7 +110,7 @@ func TestDevicesThatNeverOfferedAMetricHaveNoSeries(t *testing.T) {
 }
 
 func TestALineBeginsWithWhatSaysSomething(t *testing.T) {
-	r := ring{budget: 1 << 20, keep: time.Hour}
+	r := newRing(&rings{limit: 1 << 30}, 1<<20, time.Hour)
 	schema := ringSchema(1)
 	for i, reading := range []gpu.Reading{
 		gpu.Absent(gpu.NoData), gpu.Absent(gpu.NotSupported), gpu.Read(5), gpu.Absent(gpu.NoData), gpu.Read(6),
@@ -120,7 +122,7 @@ func TestALineBeginsWithWhatSaysSomething(t *testing.T) {
 	require.Equal(t, []int64{3, 4, 5}, got[0].Times, "a gap between values stays")
 	require.Equal(t, 5.0, got[0].Values[0])
 
-	r = ring{budget: 1 << 20, keep: time.Hour}
+	r = newRing(&rings{limit: 1 << 30}, 1<<20, time.Hour)
 	r.add(schema, ringSample(1, 1, gpu.Absent(gpu.Lost)))
 	r.add(schema, ringSample(2, 1, gpu.Read(5)))
 	require.Equal(t, []int64{1, 2}, r.series("gpu_power_watts", 0)[0].Times, "a lost device is a gap from the start")

@@ -16,13 +16,35 @@ type Schema struct {
 	Wire    *wire.Schema // as the agent sent it, but for the clock, which is zero
 	Devices []gpu.Device // with the target's cluster and node, where it names them
 
+	*layout
+}
+
+// layout is where a sample's readings are. Schemas with the same columns of the same devices share it, so that one that
+// says only how often samples are taken by now is no break in what is held of the node.
+type layout struct {
 	columns map[string][]column
+	scales  []scale
+}
+
+// scale is the resolution of a column; 1 for one that there is not.
+func (l *layout) scale(i int) scale {
+	if i >= len(l.scales) {
+		return scale{1, 1}
+	}
+	return l.scales[i]
+}
+
+// SameColumns reports whether samples of both schemas have the same readings in the same places.
+func (s *Schema) SameColumns(other *Schema) bool {
+	return s == other || s != nil && other != nil && s.layout == other.layout
 }
 
 type column struct{ index, device int }
 
 func newSchema(t Target, sent *wire.Schema) *Schema {
-	s := &Schema{Wire: withoutClock(sent), Devices: wire.ToDevices(sent), columns: make(map[string][]column)}
+	s := &Schema{Wire: withoutClock(sent), Devices: wire.ToDevices(sent), layout: &layout{
+		columns: make(map[string][]column), scales: make([]scale, len(sent.GetColumns())),
+	}}
 	for i := range s.Devices {
 		if t.Cluster != "" {
 			s.Devices[i].Cluster = t.Cluster
@@ -37,6 +59,7 @@ func newSchema(t Target, sent *wire.Schema) *Schema {
 	}
 	seen := make(map[place]bool, len(sent.GetColumns()))
 	for i, c := range sent.GetColumns() {
+		s.scales[i] = scale{float64(c.GetMultiplier()), float64(c.GetDivisor())}
 		if c.GetLabel() != "" {
 			continue // a part of a metric: nothing asks for it live
 		}
@@ -49,6 +72,23 @@ func newSchema(t Target, sent *wire.Schema) *Schema {
 	return s
 }
 
+// next is the schema of what an agent says after s, which may be nil. It is s when the agent says the same.
+func (s *Schema) next(t Target, sent *wire.Schema) *Schema {
+	if s == nil {
+		return newSchema(t, sent)
+	}
+	plain := withoutClock(sent)
+	if proto.Equal(s.Wire, plain) {
+		return s
+	}
+	alike := proto.CloneOf(plain)
+	alike.PeriodMs, alike.MinPeriodMs, alike.Epoch, alike.AgentVersion = s.Wire.GetPeriodMs(), s.Wire.GetMinPeriodMs(), s.Wire.GetEpoch(), s.Wire.GetAgentVersion()
+	if proto.Equal(s.Wire, alike) {
+		return &Schema{Wire: plain, Devices: s.Devices, layout: s.layout}
+	}
+	return newSchema(t, sent)
+}
+
 func withoutClock(sent *wire.Schema) *wire.Schema {
 	if sent.GetClockUnixMs() == 0 {
 		return sent
@@ -56,11 +96,6 @@ func withoutClock(sent *wire.Schema) *wire.Schema {
 	copied := proto.CloneOf(sent)
 	copied.ClockUnixMs = 0
 	return copied
-}
-
-// same reports whether the agent says what it said before.
-func (s *Schema) same(sent *wire.Schema) bool {
-	return s != nil && proto.Equal(s.Wire, withoutClock(sent))
 }
 
 // Period is how far apart samples are taken.

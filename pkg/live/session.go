@@ -25,9 +25,8 @@ type session struct {
 	began   time.Time // when the schema came
 	seq     uint64    // newest in this stream
 
-	resumed bool      // this stream continues what the ring holds
-	fresh   bool      // ticks are of now, no longer out of the agent's ring
-	newest  time.Time // agent's time of the newest tick
+	resumed bool // this stream continues one before it
+	fresh   bool // ticks are of now, no longer out of the agent's ring
 }
 
 // catchUp is how long after the schema ticks are taken to be of now, whatever their time says.
@@ -113,8 +112,15 @@ func (s *session) request(ctx context.Context) error {
 func (n *node) request(now time.Time) ([]byte, error) {
 	epoch, seq := n.position()
 	wanted := n.wishes.all(now)
+	start := n.start(now)
+	switch {
+	case n.reach.older != nil:
+		epoch, seq, start = "", 0, n.reach.since
+	case epoch == "":
+		n.reach.held = start
+	}
 	raw, err := proto.Marshal(&wire.Request{
-		ResumeEpoch: epoch, ResumeAfter: seq, Reader: n.hub.cfg.Reader, BackfillMs: uint64(n.hub.cfg.Keep.Milliseconds()),
+		ResumeEpoch: epoch, ResumeAfter: seq, Reader: n.hub.cfg.Reader, BackfillMs: uint64(now.Sub(start).Milliseconds()),
 		PeriodMs: uint32(wanted.period.Milliseconds()), Events: wanted.events, EventsAfter: n.beside.seq,
 		Processes: wanted.processes, Owners: wanted.owners,
 	})
@@ -140,6 +146,7 @@ func (n *node) closed(conn *websocket.Conn) {
 	defer n.mu.Unlock()
 	if n.conn == conn {
 		n.conn = nil
+		n.dropRefill()
 	}
 	n.asked = wish{}
 	n.tell()
@@ -162,6 +169,9 @@ func (s *session) message(raw []byte, arrived time.Time) error {
 		// Only now: who waits for it wants all of the ring, not its older half.
 		if s.fresh {
 			s.node.caughtUp()
+		}
+		if hub := s.node.hub; hub.rings.full() {
+			hub.makeRoom()
 		}
 	case *wire.Message_Heartbeat:
 		if s.decoder == nil {
@@ -210,7 +220,7 @@ func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 	s.period = time.Duration(sent.GetPeriodMs()) * time.Millisecond
 	if first {
 		s.began = arrived
-		s.resumed = s.resume != "" && s.resume == sent.GetEpoch()
+		s.resumed = s.resume != ""
 	}
 	s.node.adopt(sent, agent, s.sent, arrived, first)
 	return nil
@@ -236,9 +246,7 @@ func (s *session) tick(tick *wire.Tick, arrived time.Time) error {
 		return &garbageError{"it sends samples that do not fit the schema (" + err.Error() + ")"}
 	}
 	s.seq = sample.Seq
-	back := s.fresh && sample.Time.Before(s.newest)
-	s.newest = sample.Time
-	s.node.take(s, sample, arrived, back)
+	s.node.take(s, sample, arrived)
 	return nil
 }
 

@@ -58,6 +58,7 @@ type queue struct {
 	status  *NodeStatus
 	samples []Update
 	dropped uint64 // since the newest sample handed out
+	past    int    // how many may wait while those of the past do
 
 	target    Target // of what follows
 	events    []gpu.Event
@@ -162,10 +163,21 @@ func (s *Subscription) next() (Update, bool) {
 	return Update{}, false
 }
 
-func (s *Subscription) offer(n *node, u Update) {
+// pastTicks is how many samples of a node are held for a subscriber that is told of the past: they come at once.
+const pastTicks = 10_000
+
+// offer is false when an older sample had to go for it. live is whether it is of now.
+func (s *Subscription) offer(n *node, u Update, live bool) (kept bool) {
 	s.mu.Lock()
 	q := s.queue(n)
-	if len(q.samples) >= s.hub.cfg.QueueTicks {
+	most := s.hub.cfg.QueueTicks
+	if !live {
+		q.past = pastTicks
+	} else if len(q.samples) < most {
+		q.past = 0
+	}
+	kept = len(q.samples) < max(most, q.past)
+	if !kept {
 		// Its turn stays; the newest takes it.
 		q.samples = append(q.samples[:0], q.samples[1:]...)
 		q.dropped++
@@ -176,6 +188,7 @@ func (s *Subscription) offer(n *node, u Update) {
 	q.samples = append(q.samples, u)
 	s.mu.Unlock()
 	s.signal()
+	return kept
 }
 
 func (s *Subscription) offerStatus(n *node, status NodeStatus) {

@@ -28,15 +28,23 @@ func (h *Hub) Window(ctx context.Context, selected Select) WindowResult {
 	ctx, cancel := context.WithTimeout(ctx, selected.Wait)
 	defer cancel()
 	var result WindowResult
-	nodes, tooMany, err := h.look(ctx, selected)
+	since := selected.Since
+	if since.IsZero() {
+		since = time.Now().Add(-h.cfg.Keep)
+	}
+	nodes, tooMany, err := h.look(ctx, selected, since)
 	defer h.lookAway(nodes, selected)
 	if err != nil {
 		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: sentence(err.Error())})
 	}
 	for _, n := range nodes {
-		n.waitSettled(ctx)
+		if n.waitSettled(ctx) {
+			n.waitReach(ctx)
+		}
 	}
 
+	var dropped []string
+	var droppedTo time.Time
 	for _, n := range nodes {
 		n.mu.Lock()
 		status := n.status()
@@ -44,6 +52,13 @@ func (h *Hub) Window(ctx context.Context, selected Select) WindowResult {
 			result.Nodes = append(result.Nodes, status)
 			result.Series = append(result.Series, n.ring.series(selected.Metric, selected.Since.UnixMilli())...)
 			result.Period = max(result.Period, status.Period)
+			n.reach.read = time.Now()
+			if from, lost := n.lost(since); lost {
+				dropped = append(dropped, n.where.String())
+				if from.After(droppedTo) {
+					droppedTo = from
+				}
+			}
 			if n.schema != nil {
 				result.Interval = max(result.Interval, n.schema.Interval(selected.Metric))
 			}
@@ -53,12 +68,15 @@ func (h *Hub) Window(ctx context.Context, selected Select) WindowResult {
 	sortNodes(result.Nodes)
 
 	result.Notices = append(result.Notices, h.notices(result.Nodes, tooMany)...)
+	if len(dropped) > 0 {
+		result.Notices = append(result.Notices, h.roomNotice(dropped, droppedTo))
+	}
 	return result
 }
 
 // look looks at every node that matches, and waits for the first list of targets to do so. It also says how many were
-// too many.
-func (h *Hub) look(ctx context.Context, selected Select) (nodes []*node, tooMany int, err error) {
+// too many. since is from when on samples are wanted, zero: the newest.
+func (h *Hub) look(ctx context.Context, selected Select, since time.Time) (nodes []*node, tooMany int, err error) {
 	err = h.refresh(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,7 +89,7 @@ func (h *Hub) look(ctx context.Context, selected Select) (nodes []*node, tooMany
 			continue
 		}
 		if n := h.acquire(t); n != nil {
-			n.look(selected)
+			n.look(selected, since)
 			nodes = append(nodes, n)
 		} else {
 			tooMany++

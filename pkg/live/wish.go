@@ -86,11 +86,15 @@ func (w *wishes) all(now time.Time) wish {
 	return sum
 }
 
-// look adds the wishes of somebody who looks at the node. The caller holds hub.mu.
-func (n *node) look(selected Select) {
+// look adds the wishes of somebody who looks at the node, and at its samples from since on; zero: at the newest. The
+// caller holds hub.mu.
+func (n *node) look(selected Select, since time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.wishes.add(selected.wish())
+	if !since.IsZero() {
+		n.want(since)
+	}
 	n.ask()
 }
 
@@ -130,7 +134,7 @@ func (n *node) faded() {
 // ask sends the agent a new request when another one than before is wanted. Nobody waits for it. The caller holds
 // mu, and hub.mu with the hub open or runs the node.
 func (n *node) ask() {
-	if n.conn == nil || n.asking || n.wishes.all(time.Now()) == n.asked {
+	if now := time.Now(); n.conn == nil || n.asking || n.wishes.all(now) == n.asked && !n.shallow(now) {
 		return
 	}
 	n.asking = true
@@ -141,13 +145,16 @@ func (n *node) ask() {
 func (n *node) sendRequests() {
 	for {
 		n.mu.Lock()
-		conn := n.conn
-		if conn == nil || n.hub.ctx.Err() != nil || n.wishes.all(time.Now()) == n.asked {
+		conn, now := n.conn, time.Now()
+		if conn == nil || n.hub.ctx.Err() != nil || n.wishes.all(now) == n.asked && !n.shallow(now) {
 			n.asking = false
 			n.mu.Unlock()
 			return
 		}
-		raw, err := n.request(time.Now())
+		if n.shallow(now) {
+			n.beginRefill(now)
+		}
+		raw, err := n.request(now)
 		n.mu.Unlock()
 		if err == nil {
 			err = write(n.hub.ctx, conn, raw)

@@ -30,6 +30,9 @@ type Options struct {
 	Address string        // on Network: Node + ":9847"
 	TLS     bool          // on loopback only
 	Want    http.Header   // what a request must have, else it is answered with 401
+	// MinPeriod is how often samples are taken at most when readers wish it; 0: wishes are not heard.
+	MinPeriod time.Duration
+	Old       bool // of before there were events, processes and owners in the stream
 }
 
 // Agent is a running agent. Its methods may be called from any goroutine.
@@ -43,6 +46,9 @@ type Agent struct {
 	epoch     int
 	seq       uint64
 	devices   []gpu.Device
+	period    time.Duration
+	beside    beside
+	node      string
 	skew      time.Duration
 	ring      []wire.Sample
 	conns     map[*connection]struct{}
@@ -95,7 +101,8 @@ func New(t testing.TB, options Options) *Agent {
 		options.Ring = 1000
 	}
 	a := &Agent{
-		options: options, version: wire.SchemaVersion, epoch: 1, devices: options.Devices, heartbeat: 5 * time.Second,
+		options: options, version: wire.SchemaVersion, epoch: 1, devices: options.Devices, period: options.Period,
+		node: options.Node, heartbeat: 5 * time.Second,
 		conns: make(map[*connection]struct{}), stop: make(chan struct{}),
 	}
 	handler := http.NewServeMux()
@@ -225,8 +232,8 @@ func (a *Agent) Schema() *wire.Schema {
 func (a *Agent) schema() *wire.Schema {
 	s := &wire.Schema{
 		SchemaVersion: a.version, AgentVersion: "0.9.0", Epoch: fmt.Sprintf("epoch-%d", a.epoch), Cluster: a.options.Cluster,
-		Node: a.options.Node, ClockUnixMs: a.now().UnixMilli(), PeriodMs: uint32(a.options.Period.Milliseconds()),
-		DriverVersion: "590.48.01", Source: "simulate",
+		Node: a.node, ClockUnixMs: a.now().UnixMilli(), PeriodMs: uint32(a.period.Milliseconds()),
+		MinPeriodMs: uint32(a.options.MinPeriod.Milliseconds()), DriverVersion: "590.48.01", Source: "simulate",
 	}
 	for i, d := range a.devices {
 		s.Devices = append(s.Devices, wire.FromDevice(d))
@@ -246,12 +253,13 @@ func (a *Agent) schema() *wire.Schema {
 func (a *Agent) Start(values func(n int) []gpu.Reading) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.running.Go(func() {
-		ticker := time.NewTicker(a.options.Period)
+		ticker := time.NewTicker(a.Period())
 		defer ticker.Stop()
 		for n := 0; ; n++ {
 			select {
 			case <-ticker.C:
 				a.Tick(values(n)...)
+				ticker.Reset(a.Period())
 			case <-ctx.Done():
 				return
 			case <-a.stop:

@@ -20,6 +20,7 @@ type connection struct {
 
 	mu      sync.Mutex
 	encoder *wire.Encoder
+	request *wire.Request // the newest
 	beat    *time.Timer
 }
 
@@ -62,7 +63,7 @@ func (a *Agent) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &connection{socket: socket, end: cancel}
+	c := &connection{socket: socket, end: cancel, request: &wire.Request{}}
 	a.mu.Lock()
 	select {
 	case <-a.stop:
@@ -79,6 +80,7 @@ func (a *Agent) serve(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		a.mu.Lock()
 		delete(a.conns, c)
+		a.heed(nil)
 		a.mu.Unlock()
 		c.mu.Lock()
 		if c.beat != nil {
@@ -137,6 +139,10 @@ func (a *Agent) open(ctx context.Context, c *connection, request *wire.Request) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.mu.Lock()
+	c.request = request
+	c.mu.Unlock()
+	a.heed(c)
+	c.mu.Lock()
 	defer c.mu.Unlock()
 	schema := a.schema()
 	c.encoder = wire.NewEncoder(schema)
@@ -159,10 +165,12 @@ func (a *Agent) open(ctx context.Context, c *connection, request *wire.Request) 
 	if a.heartbeat > 0 && c.beat == nil {
 		c.beat = time.AfterFunc(a.heartbeat, func() { a.beat(ctx, c) })
 	}
-	if len(batch.Ticks) == 0 {
-		return nil
+	if len(batch.Ticks) > 0 {
+		if err := c.send(ctx, &wire.Message{Body: &wire.Message_Batch{Batch: batch}}); err != nil {
+			return err
+		}
 	}
-	return c.send(ctx, &wire.Message{Body: &wire.Message_Batch{Batch: batch}})
+	return a.sendBeside(ctx, c, schema.GetEpoch())
 }
 
 func (a *Agent) beat(ctx context.Context, c *connection) {
@@ -263,6 +271,9 @@ func (a *Agent) ChangeDevices(devices []gpu.Device) {
 	})
 }
 
+// Rename gives the node another name, which readers that connect from now on are told.
+func (a *Agent) Rename(node string) { a.set(func() { a.node = node }) }
+
 // Mute ends the heartbeats.
 func (a *Agent) Mute() { a.set(func() { a.heartbeat = 0 }) }
 
@@ -279,7 +290,7 @@ func (a *Agent) Drop() {
 func (a *Agent) Restart() {
 	a.mu.Lock()
 	a.epoch++
-	a.seq, a.ring = 0, nil
+	a.seq, a.ring, a.beside = 0, nil, beside{}
 	a.mu.Unlock()
 	a.Drop()
 }
