@@ -32,7 +32,8 @@ func NewCacheMetrics(r prometheus.Registerer) (*CacheMetrics, error) {
 		samples: prometheus.NewCounterVec(counter("samples_total", "Samples of range queries, by whether a server sent them or the cache had them."),
 			[]string{"source"}),
 		remote: prometheus.NewCounterVec(counter("cache_remote_total",
-			"Blocks that the shared cache was asked for, by result: hit, miss, or garbage that was ignored."), []string{"result"}),
+			"Blocks that the shared cache was asked for, by result: hit, miss, or garbage that was ignored; and requests that it "+
+				"did not answer: failed, or skipped because it had failed again and again."), []string{"result"}),
 		shared:  prometheus.NewCounter(counter("shared_requests_total", "Queries that got the answer of an identical one that was under way.")),
 		evicted: prometheus.NewCounter(counter("cache_evictions_total", "Blocks dropped to stay within the cache's budget of bytes.")),
 		refused: prometheus.NewCounter(counter("cache_refusals_total", "Blocks not cached because they are too large for the budget.")),
@@ -52,4 +53,11 @@ func NewCacheMetrics(r prometheus.Registerer) (*CacheMetrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// CountRemote counts a request that the shared cache did not answer: "failed", or "skipped". It may be called on nil.
+func (m *CacheMetrics) CountRemote(result string) {
+	if m != nil {
+		m.remote.WithLabelValues(result).Inc()
+	}
 }

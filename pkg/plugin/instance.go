@@ -67,6 +67,7 @@ type Datasource struct {
 	close     []func()
 
 	cacheMetrics *history.CacheMetrics
+	shared       *sharedStore // nil without a shared cache
 }
 
 // NewDatasource makes a data source of its stored settings. Settings that cannot be used are not an error here: the
@@ -130,11 +131,12 @@ func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstance
 			endpoints = append(endpoints, endpoint(cluster.Name, e, client))
 		}
 	}
-	shared, stop := sharedCache(d.settings.Cache.Remote)
+	shared, stop := sharedCache(d.settings.Cache.Remote, d.cacheMetrics)
+	d.shared, _ = shared.(*sharedStore)
 	d.close = append(d.close, stop)
 	past, err := history.New(endpoints, d.catalog, history.Options{
 		ScrapeInterval: d.settings.ScrapeInterval, Tenant: tenantOf, FailedEndpoint: &d.settings.FailedEndpoint, CacheBytes: cacheBytes(d.settings.Cache),
-		CacheRemote: shared, CacheNamespace: cacheNamespace(stored),
+		CacheRemote: shared, CacheNamespace: cacheNamespace(stored), CacheFreshness: d.settings.Cache.Freshness,
 		CacheMetrics: d.cacheMetrics,
 	})
 	if err != nil {

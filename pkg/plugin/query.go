@@ -37,7 +37,7 @@ func (d *Datasource) QueryData(ctx context.Context, req *backend.QueryDataReques
 		if err != nil {
 			return d.failure(ctx, err)
 		}
-		return backend.DataResponse{Frames: frames, Status: backend.StatusOK}
+		return backend.DataResponse{Frames: d.withCacheNotice(frames), Status: backend.StatusOK}
 	}, limit)
 }
 

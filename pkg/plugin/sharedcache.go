@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/grafana/gomemcache/memcache"
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	"github.com/grafana/grafana-plugin-sdk-go/data"
 	"github.com/redis/rueidis"
 
 	"github.com/warpwatch/warpwatch/pkg/history"
@@ -24,12 +26,10 @@ import (
 const (
 	sharedAtOnce = 8
 	sharedItem   = 1 << 20
-	// sharedRetry is how long a cache that could not be reached is left alone.
-	sharedRetry = 10 * time.Second
 )
 
-// sharedCache is the cache that several Grafana servers share, nil when there is none, and what ends it.
-func sharedCache(c settings.RemoteCache) (remote history.Remote, stop func()) {
+// sharedCache is the cache that several Grafana servers share, nil when there is none, and what ends it. metrics may be nil.
+func sharedCache(c settings.RemoteCache, metrics *history.CacheMetrics) (remote history.Remote, stop func()) {
 	connect := map[string]func() (store, error){
 		"memcached": func() (store, error) { return newMemcached(c) },
 		"redis":     func() (store, error) { return newRedis(c) },
@@ -37,7 +37,7 @@ func sharedCache(c settings.RemoteCache) (remote history.Remote, stop func()) {
 	if connect == nil {
 		return nil, func() {}
 	}
-	s := &sharedStore{connect: connect, timeout: c.Timeout, slots: make(chan struct{}, sharedAtOnce)}
+	s := &sharedStore{connect: connect, timeout: c.Timeout, slots: make(chan struct{}, sharedAtOnce), count: metrics.CountRemote}
 	return s, s.close
 }
 
@@ -53,10 +53,10 @@ func cacheNamespace(stored backend.DataSourceInstanceSettings) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// store is a connection to a cache. What fails is not there.
+// store is a connection to a cache. What fails is not there; the error says that the cache, not a key, is the reason.
 type store interface {
-	get(ctx context.Context, keys []string) map[string][]byte
-	set(ctx context.Context, key string, value []byte, ttl time.Duration)
+	get(ctx context.Context, keys []string) (map[string][]byte, error)
+	set(ctx context.Context, key string, value []byte, ttl time.Duration) error
 	close()
 }
 
@@ -75,10 +75,10 @@ func newRedis(c settings.RemoteCache) (store, error) {
 	return redisStore{client}, err
 }
 
-func (r redisStore) get(ctx context.Context, keys []string) map[string][]byte {
+func (r redisStore) get(ctx context.Context, keys []string) (map[string][]byte, error) {
 	messages, err := rueidis.MGet(r.client, ctx, keys)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	values := make(map[string][]byte, len(messages))
 	for key, message := range messages {
@@ -86,11 +86,11 @@ func (r redisStore) get(ctx context.Context, keys []string) map[string][]byte {
 			values[key] = value
 		}
 	}
-	return values
+	return values, nil
 }
 
-func (r redisStore) set(ctx context.Context, key string, value []byte, ttl time.Duration) {
-	_ = r.client.Do(ctx, r.client.B().Set().Key(key).Value(rueidis.BinaryString(value)).Px(ttl).Build()).Error()
+func (r redisStore) set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	return r.client.Do(ctx, r.client.B().Set().Key(key).Value(rueidis.BinaryString(value)).Px(ttl).Build()).Error()
 }
 
 func (r redisStore) close() { r.client.Close() }
@@ -115,51 +115,53 @@ func newMemcached(c settings.RemoteCache) (store, error) {
 	return memcachedStore{client}, nil
 }
 
-func (m memcachedStore) get(ctx context.Context, keys []string) map[string][]byte {
+func (m memcachedStore) get(ctx context.Context, keys []string) (map[string][]byte, error) {
 	items, err := m.client.GetMulti(ctx, keys)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	values := make(map[string][]byte, len(items))
 	for key, item := range items {
 		values[key] = item.Value
 	}
-	return values
+	return values, nil
 }
 
-func (m memcachedStore) set(_ context.Context, key string, value []byte, ttl time.Duration) {
+func (m memcachedStore) set(_ context.Context, key string, value []byte, ttl time.Duration) error {
 	// Beyond 30 days memcached takes a number for a date.
 	seconds := min(max(int32(min(ttl, 30*24*time.Hour)/time.Second), 1), 30*24*60*60)
-	_ = m.client.Set(&memcache.Item{Key: key, Value: value, Expiration: seconds})
+	return m.client.Set(&memcache.Item{Key: key, Value: value, Expiration: seconds})
 }
 
 func (m memcachedStore) close() { m.client.Close() }
 
 // sharedStore is a shared cache. It connects when it is first used, and a cache that cannot be reached is an empty one:
-// then answers come from the servers.
+// then answers come from the servers. One that fails again and again is left alone for a while.
 type sharedStore struct {
 	connect func() (store, error)
 	timeout time.Duration
-	slots   chan struct{} // of values on their way
+	slots   chan struct{}       // of values on their way
+	count   func(result string) // what became of a request that the cache did not answer
+	breaker breaker
 
 	connecting sync.Mutex // held while a connection is made
 
 	mu      sync.Mutex
 	store   store // nil until it is connected
-	retryAt time.Time
 	closed  bool
 	sending sync.WaitGroup
 }
 
 var _ history.Remote = (*sharedStore)(nil)
 
-// connected is the store, nil when there is none now. While one caller connects the others go on without.
-func (s *sharedStore) connected() store {
+// connected is the store, nil when there is none now: while one caller connects the others go on without. The error is that
+// it cannot be reached.
+func (s *sharedStore) connected() (store, error) {
 	s.mu.Lock()
-	known, wait := s.store, s.closed || time.Now().Before(s.retryAt)
+	known, closed := s.store, s.closed
 	s.mu.Unlock()
-	if known != nil || wait || !s.connecting.TryLock() {
-		return known
+	if known != nil || closed || !s.connecting.TryLock() {
+		return known, nil
 	}
 	defer s.connecting.Unlock()
 	fresh, err := s.connect()
@@ -167,25 +169,48 @@ func (s *sharedStore) connected() store {
 	defer s.mu.Unlock()
 	switch {
 	case err != nil:
-		s.retryAt = time.Now().Add(sharedRetry)
-		return nil
+		return nil, err
 	case s.closed || s.store != nil:
 		fresh.close()
-		return s.store
+		return s.store, nil
 	}
 	s.store = fresh
-	return fresh
+	return fresh, nil
+}
+
+// ask does something with the cache, unless it is left alone.
+func (s *sharedStore) ask(ctx context.Context, do func(context.Context, store) error) {
+	if !s.breaker.enter() {
+		s.count("skipped")
+		return
+	}
+	how := gaveUp
+	defer func() { s.breaker.leave(how) }()
+	connected, err := s.connected()
+	if connected != nil {
+		limited, cancel := context.WithTimeout(ctx, s.timeout)
+		defer cancel()
+		err = do(limited, connected)
+	}
+	switch {
+	case err == nil && connected != nil:
+		how = worked
+	case err != nil && !errors.Is(ctx.Err(), context.Canceled):
+		how = failed
+		s.count("failed")
+	}
 }
 
 // GetMulti implements history.Remote.
-func (s *sharedStore) GetMulti(ctx context.Context, keys []string) map[string][]byte {
-	connected := s.connected()
-	if connected == nil || len(keys) == 0 {
+func (s *sharedStore) GetMulti(ctx context.Context, keys []string) (values map[string][]byte) {
+	if len(keys) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	return connected.get(ctx, keys)
+	s.ask(ctx, func(ctx context.Context, from store) (err error) {
+		values, err = from.get(ctx, keys)
+		return err
+	})
+	return values
 }
 
 // SetAsync implements history.Remote.
@@ -202,14 +227,19 @@ func (s *sharedStore) SetAsync(key string, value []byte, ttl time.Duration) {
 	}
 	s.sending.Go(func() {
 		defer func() { <-s.slots }()
-		connected := s.connected()
-		if connected == nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
-		defer cancel()
-		connected.set(ctx, key, value, ttl)
+		s.ask(context.Background(), func(ctx context.Context, to store) error { return to.set(ctx, key, value, ttl) })
 	})
+}
+
+// withCacheNotice adds to an answer that the shared cache is left alone, once each time that it begins to be.
+func (d *Datasource) withCacheNotice(all data.Frames) data.Frames {
+	if d.shared == nil || len(all) == 0 || all[0] == nil {
+		return all
+	}
+	for _, n := range d.shown(d.shared.breaker.notice()) {
+		all[0].AppendNotices(data.Notice{Severity: data.NoticeSeverityWarning, Text: n.Text})
+	}
+	return all
 }
 
 func (s *sharedStore) close() {

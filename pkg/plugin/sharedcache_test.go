@@ -157,7 +157,7 @@ func TestSharedCaches(t *testing.T) {
 		if kind == "redis" {
 			c.User, c.Password, c.Database = "grafana", settings.NewSecret("hunter2"), 3
 		}
-		remote, stop := sharedCache(c)
+		remote, stop := sharedCache(c, nil)
 		binary := string([]byte{0, 1, 2, '\r', '\n', 255})
 		for got := ""; got != binary; time.Sleep(5 * time.Millisecond) {
 			remote.SetAsync("a", []byte(binary), time.Minute)
@@ -180,7 +180,7 @@ func TestSharedCaches(t *testing.T) {
 // A cache that is down costs an answer no more than its time limit, and then nothing for a while.
 func TestSharedCacheThatIsDown(t *testing.T) {
 	for _, kind := range []string{"redis", "memcached"} {
-		remote, stop := sharedCache(settings.RemoteCache{Type: kind, Addresses: []string{"127.0.0.1:1"}, Timeout: 100 * time.Millisecond})
+		remote, stop := sharedCache(settings.RemoteCache{Type: kind, Addresses: []string{"127.0.0.1:1"}, Timeout: 100 * time.Millisecond}, nil)
 		for range 3 {
 			remote.SetAsync("a", []byte("x"), time.Minute)
 			if got := remote.GetMulti(t.Context(), []string{"a"}); len(got) > 0 {

@@ -105,7 +105,7 @@ func (t storedTLS) tls(prefix string, secure map[string]string) TLS {
 }
 
 func (c storedCache) read(secure map[string]string, problems *[]error) Cache {
-	out := Cache{MaxBytes: orDefault(c.MaxBytes, DefaultCacheBytes)}
+	out := Cache{MaxBytes: orDefault(c.MaxBytes, DefaultCacheBytes), Freshness: duration("cache.freshness", c.Freshness, 0, problems)}
 	if c.Remote == nil {
 		return out
 	}

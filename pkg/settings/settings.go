@@ -105,8 +105,9 @@ const (
 
 // Cache is where answers are kept.
 type Cache struct {
-	MaxBytes int64 // of memory; 0 for no cache
-	Remote   RemoteCache
+	MaxBytes  int64         // of memory; 0 for no cache
+	Freshness time.Duration // how late samples may reach the servers; 0 for what the scrape interval suggests
+	Remote    RemoteCache
 }
 
 // RemoteCache is one that several Grafana servers share.
@@ -177,7 +178,9 @@ type Access struct {
 }
 
 // HasCredentials reports whether agents are sent something that must stay a secret.
-func (a Access) HasCredentials() bool { return a.Auth.Method == BasicAuth || a.Auth.Method == BearerAuth || len(a.Headers) > 0 }
+func (a Access) HasCredentials() bool {
+	return a.Auth.Method == BasicAuth || a.Auth.Method == BearerAuth || len(a.Headers) > 0
+}
 
 // AgentGroup is agents that are spoken to in a way of their own. It takes nothing over from the others but the way
 // through the proxy.

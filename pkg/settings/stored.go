@@ -83,8 +83,9 @@ type storedAccess struct {
 }
 
 type storedCache struct {
-	MaxBytes *int64 `json:"maxBytes"`
-	Remote   *struct {
+	MaxBytes  *int64 `json:"maxBytes"`
+	Freshness string `json:"freshness"`
+	Remote    *struct {
 		Type      string   `json:"type"`
 		Addresses []string `json:"addresses"`
 		User      string   `json:"user"`

@@ -20,6 +20,8 @@ const (
 	maxSeries      = 100_000
 	minCacheBytes  = 1 << 20
 	maxCacheBytes  = 64 << 30
+	minFreshness   = 5 * time.Second
+	maxFreshness   = 24 * time.Hour
 	maxDialects    = 256 << 10 // bytes of text
 	maxHeaders     = 20
 )
@@ -140,6 +142,9 @@ func (v *validator) cache(c Cache) {
 	if c.MaxBytes != 0 && (c.MaxBytes < minCacheBytes || c.MaxBytes > maxCacheBytes) {
 		v.add("cache.maxBytes", "%d is out of range: write a number of bytes between %d (1 MiB) and %d (64 GiB), or 0 for no cache",
 			c.MaxBytes, int64(minCacheBytes), int64(maxCacheBytes))
+	}
+	if c.Freshness != 0 && (c.Freshness < minFreshness || c.Freshness > maxFreshness) {
+		v.add("cache.freshness", "%s is out of range: write how late samples may reach Prometheus, between %s and %s, or leave it out", c.Freshness, minFreshness, maxFreshness)
 	}
 	r := c.Remote
 	switch r.Type {
