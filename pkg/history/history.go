@@ -83,6 +83,10 @@ type Result struct {
 	// Absent are devices that are in the scope now and that there is nothing of, though there is of others: see
 	// [AbsentNotice]. They are not known for scopes of owners.
 	Absent []gpu.Device
+	// Holes are parts of the range that an answer from recording rules has nothing or only a part of, and Devices how many
+	// devices each of its Series is of at its end. See [History.Rollup].
+	Holes   []Stretch
+	Devices []int
 	// Err is set when no endpoint answered; it is or wraps an *Error for each.
 	Err error
 	// Step is the distance of samples, 0 for an instant query.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -20,12 +19,10 @@ const (
 	rollupPoints = 1_000_000
 )
 
-// mostGaps is how many holes in what the rules recorded are looked into.
-const mostGaps = 4
-
 // Rollup answers a query for lines of whole nodes, clusters or models from the recording rules in dashboards/rules. The
 // series have the group in their labels, as the aggregate of [History.Metric]'s would. It reports false where
-// there are no such rules, or where they may know less than the exporters: Executed then says what is the matter with them.
+// there are no such rules, or where they may know less than the exporters: Executed then says what is the matter with them. Where
+// they know nothing of a part of the range only, that part is in Holes: the caller reads it from [History.Metric].
 //
 // Averages are of all devices' values, not of averages, and so exact; a value is at most a minute older than its point.
 func (h *History) Rollup(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) (Result, bool) {
@@ -48,10 +45,9 @@ func (h *History) Rollup(ctx context.Context, q query.Query, m catalog.Metric, w
 	result := Result{Step: w.Step, Notices: failed}
 	total := rollup{lines: map[string]*rollupLine{}}
 	var asked []question
+	var holes []Stretch
 	for _, cluster := range clustersOf(endpoints) {
 		merged := rollup{lines: map[string]*rollupLine{}}
-		whole := true
-		var reason string
 		for _, o := range good {
 			if o.endpoint.Cluster != cluster {
 				continue
@@ -67,20 +63,26 @@ func (h *History) Rollup(ctx context.Context, q query.Query, m catalog.Metric, w
 			return Result{}, false // all of the cluster's servers failed
 		}
 		for _, o := range good {
-			if o.endpoint.Cluster == cluster && whole {
-				whole, reason = ask.complete(ctx, o.endpoint, merged)
+			if o.endpoint.Cluster != cluster {
+				continue
 			}
-		}
-		if !whole {
-			return Result{Executed: "# " + reason}, false
+			gaps, few := ask.gapsOf(ctx, o.endpoint, merged)
+			if !few {
+				return Result{Executed: "# " + ask.unsure(gaps[0])}, false
+			}
+			holes = append(holes, gaps...)
 		}
 		total.add(merged)
 	}
 	result.Executed = executed(asked)
 	var fewest, most int
-	result.Series, fewest, most = total.series(gridOf(false, w), aggregation)
+	result.Series, result.Devices, fewest, most = total.series(gridOf(false, w), aggregation)
+	result.Holes = together(holes, w.Step)
 	if len(result.Series) == 0 {
-		return Result{}, false
+		if len(holes) > 0 {
+			result.Executed = "# " + ask.unsure(holes[0])
+		}
+		return Result{Executed: result.Executed}, false
 	}
 	result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Info, Text: rollupText(ask.names[0], aggregation, fewest, most)})
 	return result, true
@@ -95,7 +97,7 @@ func rollupText(name, aggregation string, fewest, most int) string {
 	if aggregation == "avg" {
 		exact = "the average is exact, the sum over the number of GPUs"
 	}
-	return fmt.Sprintf("From recording rules (%s): a line is of %s, %s, and values are up to 1 min older than their point. Agents' live data is not part of it.",
+	return fmt.Sprintf("From recording rules (%s): a line is of %s, %s, and values are up to 1 min older than their point.",
 		name, over, exact)
 }
 
@@ -167,7 +169,7 @@ func (r rollupQuestion) one(ctx context.Context, e *endpoint) (rollup, error) {
 	if scope := r.query.Scope; len(scope.Nodes) > 0 {
 		matchers = []string{query.RegexMatcher("node", query.RegexText(append(slices.Clone(scope.Nodes), aliases(scope, []roster{inv.roster})...)))}
 	}
-	out.asked = selectNames(r.names, matchers...)
+	out.asked = r.expr(matchers)
 	a, err := e.evaluateOurs(ctx, out.asked, false, r.window)
 	if err != nil {
 		return rollup{}, err
@@ -180,7 +182,7 @@ func (r rollupQuestion) one(ctx context.Context, e *endpoint) (rollup, error) {
 			d.Node = name
 		}
 		if r.query.Scope.Matches(d) {
-			out.line(groupLabels(r.query.AggregateBy, d), len(g.times)).take(g, s, s.Labels.Get("__name__") == r.names[len(r.names)-1])
+			out.line(groupLabels(r.query.AggregateBy, d), len(g.times)).take(g, s, nameOfRule(s) == r.names[len(r.names)-1])
 		}
 	}
 	return out, nil
@@ -221,39 +223,6 @@ func (r roster) nodeNames() map[string]string {
 		}
 	}
 	return names
-}
-
-// complete reports whether the exporters have nothing where the rules have nothing, as far as some looks at the holes tell.
-func (r rollupQuestion) complete(ctx context.Context, e *endpoint, found rollup) (bool, string) {
-	holes := found.holes(gridOf(false, r.window))
-	if len(holes) == 0 {
-		return true, ""
-	}
-	unsure := func(hole [2]int64) string {
-		return fmt.Sprintf("The recording rules of %s have nothing from %s to %s, where exporters may have: their series were read instead, which takes longer.",
-			r.metric.Name, clock(hole[0]), clock(hole[1]))
-	}
-	if len(holes) > mostGaps {
-		return false, unsure([2]int64{holes[0][0], holes[len(holes)-1][1]})
-	}
-	words, err := r.history.words(ctx, e)
-	if err != nil {
-		return false, unsure(holes[0])
-	}
-	p := r.history.plan(words, r.metric)
-	if len(p.names) == 0 {
-		return true, ""
-	}
-	raw := "count(" + p.expr(r.history.pushDown(r.query.Scope, words, r.history.known(ctx, e.Cluster)), r.window) + ")"
-	for _, hole := range holes {
-		for _, at := range slices.Compact([]int64{hole[0], (hole[0] + hole[1]) / 2, hole[1]}) {
-			a, err := e.query(ctx, instantPath, url.Values{"query": {raw}, "time": {timestamp(time.UnixMilli(at))}})
-			if err != nil || len(a.Series) > 0 && len(a.Series[0].Values) > 0 && a.Series[0].Values[0] > 0 {
-				return false, unsure(hole)
-			}
-		}
-	}
-	return true, ""
 }
 
 // groupLabels are those of the line that a device is part of; they are as the aggregate of devices' series has them.
@@ -383,31 +352,9 @@ func either(a, b float64, both func(a, b float64) float64) float64 {
 	return both(a, b)
 }
 
-// holes are the stretches of the grid where no line has anything.
-func (r *rollup) holes(g grid) [][2]int64 {
-	var holes [][2]int64
-	open := false
-	for i, t := range g.times {
-		empty := true
-		for _, l := range r.lines {
-			if l.count[i] > 0 {
-				empty = false
-				break
-			}
-		}
-		switch {
-		case empty && open:
-			holes[len(holes)-1][1] = t
-		case empty:
-			holes = append(holes, [2]int64{t, t})
-		}
-		open = empty
-	}
-	return holes
-}
-
 // series are the lines with a value where they have one, and how many devices the newest points of a line are of.
-func (r *rollup) series(g grid, aggregation string) (list []gpu.Series, fewest, most int) {
+func (r *rollup) series(g grid, aggregation string) (list []gpu.Series, counts []int, fewest, most int) {
+	of := map[string]int{}
 	for _, l := range r.lines {
 		values := make([]float64, len(g.times))
 		devices := 0
@@ -416,7 +363,7 @@ func (r *rollup) series(g grid, aggregation string) (list []gpu.Series, fewest, 
 			if n == 0 {
 				continue
 			}
-			devices = int(n)
+			devices = int(math.Round(n))
 			switch aggregation {
 			case "avg":
 				values[i] = l.sum[i] / n
@@ -436,10 +383,14 @@ func (r *rollup) series(g grid, aggregation string) (list []gpu.Series, fewest, 
 			fewest = devices
 		}
 		most = max(most, devices)
+		of[labelKey(l.labels)] = devices
 		list = append(list, gpu.Series{Labels: l.labels, Times: g.times[from:to:to], Values: values[from:to:to]})
 	}
 	slices.SortFunc(list, func(a, b gpu.Series) int {
 		return strings.Compare(labelKey(a.Labels), labelKey(b.Labels))
 	})
-	return list, fewest, most
+	for _, s := range list {
+		counts = append(counts, of[labelKey(s.Labels)])
+	}
+	return list, counts, fewest, most
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/query"
@@ -53,6 +54,45 @@ func rollupParts(aggregation string) []string {
 		return []string{aggregation, "count"}
 	}
 	return nil
+}
+
+// ruleInterval is how far apart rules are evaluated.
+const ruleInterval = time.Minute
+
+// overRules is how what was recorded in a step becomes one value, "" where the newest counts.
+func overRules(w query.Window) string {
+	if w.Step < 2*ruleInterval {
+		return ""
+	}
+	return bracketed(w.Step)
+}
+
+// expr asks for the rules, each with all that was recorded in a step. The number of devices is a mean, so that a mean of them
+// is that of all values.
+func (r rollupQuestion) expr(matchers []string) string {
+	span := overRules(r.window)
+	if span == "" {
+		return selectNames(r.names, matchers...)
+	}
+	var parts []string
+	for _, name := range r.names {
+		function := catalog.OverTimeMean
+		for _, extreme := range []string{catalog.OverTimeMax, catalog.OverTimeMin} {
+			if strings.Contains(name, ":"+extreme+"_by_") {
+				function = extreme
+			}
+		}
+		parts = append(parts, tagged(function+"_over_time("+selectNames([]string{name}, matchers...)+span+")", name))
+	}
+	return strings.Join(parts, " or ")
+}
+
+// nameOfRule is the rule that a series of an answer is of.
+func nameOfRule(s rawSeries) string {
+	if name := s.Labels.Get(tag); name != "" {
+		return name
+	}
+	return s.Labels.Get("__name__")
 }
 
 // rollupLevel is the level whose rules answer a query: that of clusters where no node is told apart.

@@ -104,7 +104,14 @@ func TestRollupIsLeftWhereItMayKnowLess(t *testing.T) {
 		record(s, "n1", "NVIDIA H100", threeDays, 100, 200)
 		return s
 	}
-	short := func(v float64) []promtest.Point { return hourly(3, v)[30:] }
+	holey := func(v float64) (some []promtest.Point) {
+		for i, p := range hourly(3, v) {
+			if i%12 < 6 {
+				some = append(some, p)
+			}
+		}
+		return some
+	}
 	for name, tc := range map[string]struct {
 		store func() *promtest.Store
 		extra string
@@ -125,10 +132,10 @@ func TestRollupIsLeftWhereItMayKnowLess(t *testing.T) {
 			s.Constant(map[string]string{"__name__": "gpu_power_usage_W", "hostname": "n2", "index": "0", "uuid": "GPU-x"}, 90)
 			return s
 		}, `,"aggregateBy":"node"`, days(3), ""},
-		"rules that are younger than the range": {func() *promtest.Store {
+		"rules with more holes than are looked into": {func() *promtest.Store {
 			s := &promtest.Store{}
 			fleetOf(s, "n1", "NVIDIA H100", threeDays, 100)
-			record(s, "n1", "NVIDIA H100", short, 100)
+			record(s, "n1", "NVIDIA H100", holey, 100)
 			return s
 		}, `,"aggregateBy":"node"`, days(3), "# The recording rules of gpu_power_watts have nothing from "},
 	} {
@@ -136,6 +143,41 @@ func TestRollupIsLeftWhereItMayKnowLess(t *testing.T) {
 		if ok || tc.why == "" && result.Executed != "" || !strings.HasPrefix(result.Executed, tc.why) {
 			t.Errorf("%s: used %v, said %q", name, ok, result.Executed)
 		}
+	}
+}
+
+// Where only the rules are younger than the range it is said which part is to be read from the exporters' series, with the point
+// beside it, which is of a part of its step.
+func TestRollupOfYoungRules(t *testing.T) {
+	short := func(v float64) []promtest.Point { return hourly(3, v)[30:] }
+	s := &promtest.Store{}
+	fleetOf(s, "n1", "NVIDIA H100", threeDays, 100, 200)
+	record(s, "n1", "NVIDIA H100", short, 100, 200)
+	w := days(3)
+	result, ok := rolled(t, open(t, s), w, `,"aggregateBy":"node","aggregation":"sum"`)
+	if !ok || len(result.Series) != 1 || len(result.Series[0].Values) != 43 || len(result.Devices) != 1 || result.Devices[0] != 2 {
+		t.Fatalf("used %v, %+v", ok, result)
+	}
+	if want := (Stretch{w.Start(), w.Start().Add(30 * time.Hour)}); len(result.Holes) != 1 || !result.Holes[0].From.Equal(want.From) || !result.Holes[0].To.Equal(want.To) {
+		t.Errorf("holes %v, want %v", result.Holes, want)
+	}
+}
+
+// The greatest that was recorded in a step counts, not the last.
+func TestRollupKeepsPeaks(t *testing.T) {
+	spiky := func(v float64) []promtest.Point {
+		points := hourly(3, v)
+		extra := points[20]
+		extra.Time -= 60_000
+		extra.Value = 9 * v
+		return slices.Insert(slices.Clone(points), 20, extra)
+	}
+	s := &promtest.Store{}
+	fleetOf(s, "n1", "NVIDIA H100", threeDays, 100)
+	record(s, "n1", "NVIDIA H100", spiky, 100)
+	result, ok := rolled(t, open(t, s), days(3), `,"aggregateBy":"node","aggregation":"max"`)
+	if !ok || len(result.Series) != 1 || slices.Max(result.Series[0].Values) != 900 {
+		t.Errorf("used %v, %+v", ok, result)
 	}
 }
 

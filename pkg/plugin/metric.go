@@ -54,7 +54,7 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 			reach.notices = []gpu.Notice{{Severity: gpu.Warning, Text: "Agents do not measure " + m.Name + ": set the source to auto or history."}}
 		}
 	}
-	rolled, ok, why := d.rolledUp(ctx, r, m, aggregation)
+	rolled, ok, why := d.rolledUp(ctx, r, m, aggregation, reach)
 	if ok {
 		rolled.options.Notices = append(reach.notices, rolled.options.Notices...)
 		return d.render(rolled), nil

@@ -105,7 +105,6 @@ func (m measured) eval(s *Store, t int64) ([]sample, error) {
 	return out, unique(out)
 }
 
-
 // compare is expr <= number and the like: the samples that keep accepts.
 type compare struct {
 	of   node
