@@ -47,7 +47,7 @@ func start(t *testing.T, args ...string) string {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- serve(ctx, c.Serve, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- serve(ctx, c.Serve, nil, slog.New(slog.DiscardHandler)) }()
 	t.Cleanup(func() {
 		cancel()
 		assert.NoError(t, <-done)

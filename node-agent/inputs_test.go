@@ -47,7 +47,7 @@ func everything(t *testing.T) config.File {
 func TestPartsAreReplaced(t *testing.T) {
 	own := prometheus.NewRegistry()
 	in := &inputs{
-		node: snapshot.Node{Name: "n1", Source: config.SourceNVML, Period: time.Second}, store: snapshot.NewStore(2, 100),
+		node: snapshot.Node{Name: "n1", Source: config.SourceNVML, Period: time.Second}, store: snapshot.NewStore(1*time.Second, 1<<24),
 		processes: new(snapshot.Latest[snapshot.ProcessList]), owners: new(snapshot.Latest[snapshot.OwnerList]),
 		workload: workload.New(workload.Options{Node: "n1"}), emit: func(device.Event) {}, own: own, log: slog.New(slog.DiscardHandler),
 	}

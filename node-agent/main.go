@@ -33,6 +33,12 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is the program. It returns the exit status: 0, 1 when something failed, 2 when the command line is wrong.
 func run(args []string, stdout, stderr io.Writer) int {
+	// From the start on: nobody who asks early for a reload, or for an end, means to cut the agent off.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	c, err := config.Parse(args, stdout)
 	if err != nil {
 		fmt.Fprintln(stderr, "warpwatch-agent:", err)
@@ -40,8 +46,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	c.Log.Writer = stderr
 	log := promslog.New(&c.Log)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	if c.Command != config.ServeCommand {
+		signal.Reset(syscall.SIGHUP)
+	}
 	switch c.Command {
 	case config.VersionCommand:
 		fmt.Fprintln(stdout, "warpwatch-agent", versionName())
@@ -50,7 +57,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case config.ReplayCommand:
 		err = serveReplay(ctx, c.Replay, log)
 	case config.ServeCommand:
-		err = serve(ctx, c.Serve, log)
+		err = serve(ctx, c.Serve, hangups, log)
 	case config.NoCommand:
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -8,10 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
-	"syscall"
 	"time"
 
 	oklog "github.com/oklog/run"
@@ -27,18 +25,16 @@ import (
 	"github.com/warpwatch/warpwatch/node-agent/internal/server"
 	"github.com/warpwatch/warpwatch/node-agent/internal/simulate"
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
+	"github.com/warpwatch/warpwatch/node-agent/internal/wish"
 	"github.com/warpwatch/warpwatch/node-agent/internal/workload"
 	"github.com/warpwatch/warpwatch/node-agent/internal/workload/otlp"
 )
 
-// maxReadings bounds the memory that the past may take, at 16 bytes each.
-const maxReadings = 1 << 20
+// maxPast bounds the memory that the past may take, in bytes.
+const maxPast = 8 << 20
 
-// serve samples and serves until ctx ends.
-func serve(ctx context.Context, c config.Serve, log *slog.Logger) error {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // from the start on: nobody who asks early for a reload means to end the agent
-	defer signal.Stop(hangups)
+// serve samples and serves until ctx ends, and reads its configuration again at each hangup.
+func serve(ctx context.Context, c config.Serve, hangups <-chan os.Signal, log *slog.Logger) error {
 	a, err := newAgent(c, log)
 	if err != nil {
 		return err
@@ -87,11 +83,12 @@ func newAgent(c config.Serve, log *slog.Logger) (*agent, error) {
 	}
 	a := &agent{
 		started: c, source: src, log: log, owners: new(snapshot.Latest[snapshot.OwnerList]),
-		store: snapshot.NewStore(int(c.Ring/c.Interval)+1, maxReadings),
+		store: snapshot.NewStore(c.Ring, maxPast),
 		node: snapshot.Node{
 			Cluster: c.Cluster, Name: c.Node, Version: versionName(), Source: src.Name(), Epoch: epoch, Period: c.Interval,
 		},
 	}
+	wishes := wish.NewBook()
 	own := ownRegistry(a.node, a.store)
 	events := snapshot.NewEventLog(c.Settings.Events.Keep)
 	processes := new(snapshot.Latest[snapshot.ProcessList])
@@ -104,7 +101,7 @@ func newAgent(c config.Serve, log *slog.Logger) (*agent, error) {
 	a.collector = collect.New(collect.Options{
 		Source: src, Store: a.store, Node: a.node, Rows: rows, Metrics: collect.NewMetrics(own), Logger: log,
 		Schedule: c.Schedule, Events: events, Processes: processes, Describer: a.describer(), Sources: a.eventSources(own),
-		MaxRelease: server.MaxRelease,
+		MaxRelease: server.MaxRelease, Wishes: wishes,
 	})
 	a.exporter, err = export.New(export.Options{
 		Store: a.store, Node: a.node, Catalog: cat, Settings: exported(c), Owners: a.owners, Processes: processes,
@@ -116,7 +113,7 @@ func newAgent(c config.Serve, log *slog.Logger) (*agent, error) {
 	a.loader = config.NewLoader(c, a.apply, own, log)
 
 	access, err := server.NewAccess(server.AccessOptions{
-		Users: webConfig.Users, TokenFile: c.TokenFile, ClientCerts: webConfig.ClientCerts,
+		Users: webConfig.Users, TokenFile: c.TokenFile, ClientCerts: webConfig.ClientCerts, Logger: log,
 	})
 	if err != nil {
 		return nil, err
@@ -133,7 +130,7 @@ func newAgent(c config.Serve, log *slog.Logger) (*agent, error) {
 		}),
 		Access: access, TLS: webConfig.TLS, Headers: webConfig.Headers, MaxSubscribers: c.MaxSubscribers, Limiter: webConfig.Limiter,
 		Control: server.Control{Reload: a.reload, Release: a.collector.Release, Resume: a.resume}, Receive: receive,
-		Events: events, Processes: processes, Owners: a.owners, Registerer: own, Logger: log,
+		Events: events, Processes: processes, Owners: a.owners, Wishes: wishes, Registerer: own, Logger: log,
 	})
 	return a, err
 }
@@ -281,12 +278,22 @@ func ownRegistry(node snapshot.Node, store *snapshot.Store) *prometheus.Registry
 			Name: "warpwatch_agent_build_info", Help: "What this agent was built from; always 1.",
 			ConstLabels: prometheus.Labels{"version": node.Version, "goversion": runtime.Version()},
 		}, func() float64 { return 1 }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "warpwatch_agent_ring_samples", Help: "Samples of the past that are kept for the live stream.",
-		}, func() float64 {
-			frames, _ := store.Kept()
+		ringGauge("warpwatch_agent_ring_samples", "Samples of the past that are kept for the live stream.", func() float64 {
+			frames, _, _ := store.Kept()
 			return float64(frames)
+		}),
+		ringGauge("warpwatch_agent_ring_bytes", "Bytes that the past for the live stream takes.", func() float64 {
+			_, bytes, _ := store.Kept()
+			return float64(bytes)
+		}),
+		ringGauge("warpwatch_agent_ring_seconds", "For how long a time samples of the past are kept now.", func() float64 {
+			_, _, span := store.Kept()
+			return span.Seconds()
 		}),
 	)
 	return own
+}
+
+func ringGauge(name, help string, value func() float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 }

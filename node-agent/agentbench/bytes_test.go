@@ -38,7 +38,7 @@ func BenchmarkAgentStreamBytes(b *testing.B) {
 	node := snapshot.Node{Name: "n1", Version: "bench", Source: "simulate", Epoch: "bench", Period: time.Second}
 	groups := device.ProfileGroups(device.Standard)
 	schema := snapshot.NewSchema(node, found.Driver, devices, groups, rows)
-	store := snapshot.NewStore(10, 1<<20)
+	store := snapshot.NewStore(9*time.Second, 1<<24)
 	exporter, err := export.New(export.Options{Store: store, Node: node, Catalog: cat})
 	require.NoError(b, err)
 

@@ -31,7 +31,7 @@ func newCollection(tb testing.TB) *collection {
 	tb.Helper()
 	spec, err := nvmltest.Load("dgx_h200")
 	require.NoError(tb, err)
-	c := &collection{store: snapshot.NewStore(100, 2<<20), status: &snapshot.Status{}}
+	c := &collection{store: snapshot.NewStore(99*time.Second, 1<<24), status: &snapshot.Status{}}
 	c.machine, err = nvmltest.New(spec, nvmltest.Options{})
 	require.NoError(tb, err)
 	source := nvmlsource.New(c.machine, nvmlsource.Options{

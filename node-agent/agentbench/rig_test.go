@@ -48,7 +48,7 @@ func start(tb testing.TB, profile device.Profile, tick time.Duration, slow bool)
 	cat, rows := table(tb)
 	logger := slog.New(slog.DiscardHandler)
 	r := &rig{
-		machine: machine, store: snapshot.NewStore(int(2*time.Minute/tick)+1, 2<<20),
+		machine: machine, store: snapshot.NewStore(2*time.Minute, 8<<20),
 		lateness: &lateness{Source: nvmlsource.New(machine, nvmlsource.Options{Proc: tb.TempDir(), Logger: logger})},
 	}
 	node := snapshot.Node{Name: "n1", Version: "bench", Source: "nvml", Epoch: "bench", Period: tick}

@@ -1375,7 +1375,10 @@ type Owner struct {
 	// "kubelet", "slurm" or "cgroup".
 	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
 	// Which share of a GPU that several workloads share, "" when it is not shared.
-	Replica       string `protobuf:"bytes,9,opt,name=replica,proto3" json:"replica,omitempty"`
+	Replica string `protobuf:"bytes,9,opt,name=replica,proto3" json:"replica,omitempty"`
+	// Where processes tell otherwise than whoever gave the device away, "" where nothing contradicts: "not_given" for a workload
+	// that runs on a device that it was not given, "not_used" for one that was given a device and runs on others.
+	Conflict      string `protobuf:"bytes,10,opt,name=conflict,proto3" json:"conflict,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1469,6 +1472,13 @@ func (x *Owner) GetSource() string {
 func (x *Owner) GetReplica() string {
 	if x != nil {
 		return x.Replica
+	}
+	return ""
+}
+
+func (x *Owner) GetConflict() string {
+	if x != nil {
+		return x.Conflict
 	}
 	return ""
 }
@@ -1599,7 +1609,7 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\x06owners\x18\x02 \x03(\v2\x1d.warpwatch.agent.v1.OwnershipR\x06owners\"T\n" +
 	"\tOwnership\x12\x16\n" +
 	"\x06device\x18\x01 \x01(\rR\x06device\x12/\n" +
-	"\x05owner\x18\x02 \x01(\v2\x19.warpwatch.agent.v1.OwnerR\x05owner\"\xfa\x01\n" +
+	"\x05owner\x18\x02 \x01(\v2\x19.warpwatch.agent.v1.OwnerR\x05owner\"\x96\x02\n" +
 	"\x05Owner\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x10\n" +
 	"\x03pod\x18\x02 \x01(\tR\x03pod\x12\x1c\n" +
@@ -1610,7 +1620,9 @@ const file_pkg_wire_agent_proto_rawDesc = "" +
 	"\x04user\x18\x06 \x01(\tR\x04user\x12!\n" +
 	"\fcontainer_id\x18\a \x01(\tR\vcontainerId\x12\x16\n" +
 	"\x06source\x18\b \x01(\tR\x06source\x12\x18\n" +
-	"\areplica\x18\t \x01(\tR\areplica*S\n" +
+	"\areplica\x18\t \x01(\tR\areplica\x12\x1a\n" +
+	"\bconflict\x18\n" +
+	" \x01(\tR\bconflict*S\n" +
 	"\fReadingState\x12\v\n" +
 	"\aNO_DATA\x10\x00\x12\x06\n" +
 	"\x02OK\x10\x01\x12\x11\n" +

@@ -98,6 +98,14 @@ func TestProcessesAreBelievedBeforeTheKubelet(t *testing.T) {
 		`GPU-5e1f0001 mps-2 "0" allocated=true running=false conflict=true`,
 		`GPU-5e1f0001 mps-3 "1" allocated=true running=false conflict=true`,
 	}, got)
+	var published []string
+	for _, o := range s.List().Owners {
+		published = append(published, fmt.Sprintf("%s %s %s", o.UUID[:12], o.Pod, o.Conflict))
+	}
+	assert.Equal(t, []string{
+		"GPU-5e1f0000 mps-0 ", "GPU-5e1f0000 mps-1 ", "GPU-5e1f0000 mps-2 not_given", "GPU-5e1f0000 mps-3 not_given",
+		"GPU-5e1f0001 mps-2 not_used", "GPU-5e1f0001 mps-3 not_used",
+	}, published)
 	assert.Equal(t, []string{
 		"pod lab/mps-2 was given " + gpu1 + ", but its processes run on " + gpu0 + ": the processes are believed",
 		"pod lab/mps-3 was given " + gpu1 + ", but its processes run on " + gpu0 + ": the processes are believed",

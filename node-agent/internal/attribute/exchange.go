@@ -58,6 +58,12 @@ func (s *Snapshot) List() *snapshot.OwnerList {
 	for _, o := range s.Owners {
 		d := o.Workload.owner()
 		d.UUID, d.GPUInstance, d.Replica, d.Claim, d.Source = o.UUID, o.GPUInstance, o.Replica, o.Claim, o.Source
+		switch {
+		case o.Conflict && o.Running:
+			d.Conflict = device.NotGiven
+		case o.Conflict:
+			d.Conflict = device.NotUsed
+		}
 		if !seen[d] {
 			seen[d] = true
 			list.Owners = append(list.Owners, d)

@@ -69,6 +69,7 @@ func (c *Collector) dismiss() []int {
 // reconcile makes the entries fit what the source lists.
 func (c *Collector) reconcile(found device.Inventory) {
 	before := c.devices()
+	c.forget(time.Now())
 	listed := map[string]bool{}
 	for _, b := range found.Boards {
 		devices := b.Devices()
@@ -131,6 +132,26 @@ func (c *Collector) reconcile(found device.Inventory) {
 	}
 }
 
+// forget leaves out GPUs that were lost so long ago that nobody waits for them.
+func (c *Collector) forget(now time.Time) {
+	kept := c.entries[:0:0]
+	for _, e := range c.entries {
+		since := e.condition.Since
+		if e.worker != nil || e.condition.State != snapshot.StateLost || c.schedule.ForgetAfter <= 0 || now.Sub(since) < c.schedule.ForgetAfter {
+			kept = append(kept, e)
+			continue
+		}
+		d := e.devices[0]
+		c.o.Logger.Warn("A GPU was forgotten", "gpu", d.Index, "uuid", d.UUID, "lost", since)
+		c.keepEvent(e, device.Event{
+			Kind: device.EventForgotten, Time: now, Origin: device.FromAgent, PCIBusID: d.PCIBusID,
+			Detail: "it is lost since " + since.UTC().Format(time.RFC3339) + " and is not shown any more",
+		})
+		c.dirty, c.listed = true, true
+	}
+	c.entries = kept
+}
+
 func (c *Collector) devices() []gpu.Device {
 	var all []gpu.Device
 	for _, e := range c.entries {
@@ -157,8 +178,28 @@ func (c *Collector) replanned(s Schedule) {
 		}
 	}
 	c.listed = true
-	if before.Groups != c.schedule.Groups || before.Tick != c.schedule.Tick {
+	if before != c.schedule {
 		c.layout()
 	}
 	c.o.Logger.Info("The schedule changed", "every", c.schedule.Tick, "columns", len(c.schema.Columns))
+}
+
+// pace changes to what readers wish now, and reports whether that is another pace. Nothing is forgotten or measured anew.
+func (c *Collector) pace() bool {
+	s := c.wished()
+	if s.Tick == c.schedule.Tick {
+		return false
+	}
+	c.plan(s)
+	now := time.Now()
+	for _, e := range c.entries {
+		for g, last := range e.last {
+			if c.each.Has(device.Group(g)) && !last.IsZero() {
+				e.last[g] = now // it stands for now until the first sample at the new pace
+			}
+		}
+	}
+	c.repace()
+	c.o.Logger.Debug("Readers changed the pace", "every", c.schedule.Tick)
+	return true
 }

@@ -42,7 +42,7 @@ func benchmarkTick(b *testing.B, schedule Schedule) {
 		b.Fatal(err)
 	}
 	c := New(Options{
-		Source: source, Store: snapshot.NewStore(300, 1<<20), Rows: rows, Metrics: NewMetrics(prometheus.NewRegistry()),
+		Source: source, Store: snapshot.NewStore(299*time.Second, 1<<24), Rows: rows, Metrics: NewMetrics(prometheus.NewRegistry()),
 		Node: snapshot.Node{Name: "n1", Period: schedule.Tick}, Schedule: schedule, Logger: slog.New(slog.DiscardHandler),
 		Events: snapshot.NewEventLog(100), Processes: new(snapshot.Latest[snapshot.ProcessList]),
 	})

@@ -21,7 +21,7 @@ import (
 func TestSamplesAreAlignedAndComplete(t *testing.T) {
 	run(t, 2, func(b *bench) {
 		b.wait(10500 * time.Millisecond)
-		frames, _ := b.store.After(0, nil)
+		frames := b.past()
 		assert.GreaterOrEqual(t, len(frames), 9)
 		for i, f := range frames {
 			assert.Zero(t, f.Time.UnixNano()%int64(time.Second))
@@ -120,7 +120,7 @@ func TestSlowBoard(t *testing.T) {
 	run(t, 1, func(b *bench) {
 		b.boards[0].set(func() { b.boards[0].slow = 900 * time.Millisecond })
 		b.wait(10 * time.Second)
-		frames, _ := b.store.After(0, nil)
+		frames := b.past()
 		taken := 0
 		for _, f := range frames {
 			for i, c := range f.Schema.Columns {
@@ -219,7 +219,7 @@ func TestXIDsWithoutEvents(t *testing.T) {
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{noEvents: true, boards: []device.Board{newBoard(0)}}
-		b := &bench{t: t, source: source, store: snapshot.NewStore(10, 1<<20), begin: make(chan struct{})}
+		b := &bench{t: t, source: source, store: snapshot.NewStore(9*time.Second, 1<<24), begin: make(chan struct{})}
 		collector := New(Options{
 			Source: source, Store: b.store, Rows: rows, Metrics: NewMetrics(prometheus.NewRegistry()),
 			Node: snapshot.Node{Period: time.Second}, Logger: slog.New(slog.DiscardHandler),

@@ -19,6 +19,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
+	"github.com/warpwatch/warpwatch/node-agent/internal/wish"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	Describer Describer
 	// Sources tell of events besides the driver.
 	Sources []EventSource
+	// Wishes are how often readers want samples; nil when nobody says.
+	Wishes *wish.Book
 
 	// Rescan is how often the devices are listed again. 0 means ten seconds.
 	Rescan time.Duration
@@ -76,14 +79,16 @@ type Collector struct {
 
 	// Of the loop alone.
 	node      snapshot.Node
-	schedule  Schedule
+	base      Schedule      // as configured
+	schedule  Schedule      // with what readers wish
 	each      device.Groups // due on every tick
 	spans     [device.NumGroups][]span
 	entries   []*entry        // by index
 	values    []device.Values // of all entries, in the order of the schema's devices
 	schema    *snapshot.Schema
-	columns   [][device.NumGroups][]columns // of each device
-	readings  []gpu.Reading                 // for the schema's columns, as far as they did not change since the last frame
+	schemas   map[time.Duration]*snapshot.Schema // of the same devices and groups, by period
+	columns   [][device.NumGroups][]columns      // of each device
+	readings  []gpu.Reading                      // for the schema's columns, as far as they did not change since the last frame
 	driver    string
 	versions  device.Versions
 	condition snapshot.Condition
@@ -121,7 +126,8 @@ func New(o Options) *Collector {
 		sampled: new([device.NumGroups]time.Time), limits: limits{}, said: limits{},
 	}
 	o.Metrics.store.Store(o.Store)
-	c.plan(o.Schedule)
+	c.base = o.Schedule.complete()
+	c.plan(c.base)
 	return c
 }
 
@@ -162,9 +168,20 @@ func (c *Collector) Reconfigure(s Schedule) {
 
 // plan takes a schedule.
 func (c *Collector) plan(s Schedule) {
-	s = s.complete()
-	c.schedule, c.each, c.node.Period = s, s.each(), s.Tick
+	c.schedule, c.each = s, s.each()
+	c.node.Period, c.node.MinPeriod = s.Tick, 0
+	if c.o.Wishes != nil && c.base.MinTick > 0 {
+		c.node.MinPeriod = c.base.tickFor(c.base.MinTick)
+	}
 	c.o.Metrics.plan(s)
+}
+
+// wished is the base schedule with what readers wish.
+func (c *Collector) wished() Schedule {
+	if c.o.Wishes == nil {
+		return c.base
+	}
+	return c.base.raised(c.o.Wishes.Period())
 }
 
 // hungAfter is how long a sample may take.
@@ -180,6 +197,10 @@ func (c *Collector) loop(ctx context.Context) {
 	next := align(time.Now(), c.schedule.Tick)
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
+	var wishes <-chan struct{}
+	if c.o.Wishes != nil {
+		wishes = c.o.Wishes.Changed()
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -191,16 +212,25 @@ func (c *Collector) loop(ctx context.Context) {
 		case o := <-c.heardOf:
 			c.note(o)
 		case <-c.replan:
-			c.replanned(*c.planned.Load())
+			c.base = c.planned.Load().complete()
+			c.replanned(c.wished())
 			next = align(time.Now(), c.schedule.Tick)
 			timer.Reset(time.Until(next))
+		case <-wishes:
+			if c.pace() {
+				next = align(time.Now(), c.schedule.Tick)
+				timer.Reset(time.Until(next))
+			}
 		case <-timer.C:
 			c.tick(ctx, next)
-			due := align(time.Now(), c.schedule.Tick)
-			if missed := int64(due.Sub(next)/c.schedule.Tick) - 1; missed > 0 {
+			period := c.schedule.Tick
+			due := align(time.Now(), period)
+			if missed := int64(due.Sub(next)/period) - 1; missed > 0 {
 				c.o.Metrics.missed.Add(float64(missed))
 			}
-			next = due
+			if next = due; c.pace() { // wishes end without a word
+				next = align(time.Now(), c.schedule.Tick)
+			}
 			timer.Reset(time.Until(next))
 		}
 	}
@@ -349,9 +379,11 @@ func (c *Collector) publish(at time.Time) {
 	if c.dirty {
 		c.rebuildStatus()
 	}
-	c.o.Store.Append(&snapshot.Frame{
+	if err := c.o.Store.Append(&snapshot.Frame{
 		Time: at, Schema: c.schema, Readings: slices.Clone(c.readings), Extents: extents, Sampled: c.sampled, Status: c.status,
-	})
+	}); err != nil {
+		c.o.Logger.Error("The past was forgotten", "err", err)
+	}
 	c.sampledShared = true
 	c.publishProcesses(at)
 }

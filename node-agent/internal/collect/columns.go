@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"time"
+
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -42,6 +44,7 @@ func (c *Collector) flatten(e *entry) {
 func (c *Collector) layout() {
 	c.schema = snapshot.NewSchema(c.node, c.driver, c.devices(), c.schedule.Groups, c.o.Rows)
 	c.schema.SetIntervals(c.schedule.Every)
+	c.schemas = map[time.Duration]*snapshot.Schema{c.node.Period: c.schema}
 	c.columns, c.readings = columnsOf(c.schema), make([]gpu.Reading, len(c.schema.Columns))
 	values := make([]device.Values, 0, len(c.schema.Devices))
 	for i, e := range c.entries {
@@ -50,4 +53,14 @@ func (c *Collector) layout() {
 		e.values = values[e.offset:len(values):len(values)]
 	}
 	c.values, c.dirty = values, true
+}
+
+// repace makes the schema fit the period. One that was there before is taken again: paces come and go.
+func (c *Collector) repace() {
+	s, known := c.schemas[c.node.Period]
+	if !known {
+		s = c.schema.At(c.node)
+		c.schemas[c.node.Period] = s
+	}
+	c.schema = s
 }

@@ -31,7 +31,7 @@ func TestOnlyWhatChangedIsLaidOutAgain(t *testing.T) {
 			boards[i].readings = map[device.Metric]float64{}
 			source.boards = append(source.boards, boards[i])
 		}
-		store := snapshot.NewStore(10, 1<<20)
+		store := snapshot.NewStore(9*time.Second, 1<<24)
 		c := New(Options{
 			Source: source, Store: store, Rows: rows, Metrics: NewMetrics(prometheus.NewRegistry()),
 			Node: snapshot.Node{Period: time.Second}, Logger: slog.New(slog.DiscardHandler),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -180,7 +181,7 @@ func runWith(t *testing.T, boards int, change func(*Options), body func(*bench))
 	rows, err := snapshot.LoadRows(c)
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{t: t, source: &fakeSource{events: make(chan device.Event)}, store: snapshot.NewStore(600, 1<<20), last: func() {}, begin: make(chan struct{})}
+		b := &bench{t: t, source: &fakeSource{events: make(chan device.Event)}, store: snapshot.NewStore(599*time.Second, 1<<24), last: func() {}, begin: make(chan struct{})}
 		b.registry, b.events, b.processes = prometheus.NewRegistry(), snapshot.NewEventLog(100), new(snapshot.Latest[snapshot.ProcessList])
 		for i := range boards {
 			board := newBoard(i)
@@ -255,4 +256,16 @@ func (b *bench) opened() int {
 	b.source.mu.Lock()
 	defer b.source.mu.Unlock()
 	return b.source.opens
+}
+
+// past lists the frames that are kept. They have readings of their own.
+func (b *bench) past() []*snapshot.Frame {
+	var frames []*snapshot.Frame
+	require.NoError(b.t, b.store.Each(0, func(f *snapshot.Frame) bool {
+		own := *f
+		own.Readings = slices.Clone(f.Readings)
+		frames = append(frames, &own)
+		return true
+	}))
+	return frames
 }

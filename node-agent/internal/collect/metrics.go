@@ -15,6 +15,7 @@ type Metrics struct {
 	samples, failures, missed, suppressed, droppedProcesses prometheus.Counter
 
 	duration prometheus.Histogram
+	period   prometheus.Gauge
 	events   *prometheus.CounterVec
 	groups   [device.NumGroups]groupFigures
 	store    atomic.Pointer[snapshot.Store]
@@ -51,16 +52,21 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "warpwatch_agent_sample_duration_seconds", Help: "How long a sample of one GPU took.",
 			Buckets: []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3},
 		}),
+		period: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "warpwatch_agent_period_seconds",
+			Help: "How far apart samples are taken now: less than configured while a reader of the live stream wishes it.",
+		}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "warpwatch_agent_events_total", Help: "Events that were kept, by what happened and who reported it.",
 		}, []string{"kind", "origin"}),
 	}
-	r.MustRegister(m.samples, m.failures, m.missed, m.suppressed, m.droppedProcesses, m.duration, m.events, (*groupMetrics)(m))
+	r.MustRegister(m.samples, m.failures, m.missed, m.suppressed, m.droppedProcesses, m.duration, m.period, m.events, (*groupMetrics)(m))
 	return m
 }
 
 // plan notes how often groups are measured.
 func (m *Metrics) plan(s Schedule) {
+	m.period.Set(s.Tick.Seconds())
 	for g := range device.NumGroups {
 		every := time.Duration(0)
 		if s.Groups.Has(g) {

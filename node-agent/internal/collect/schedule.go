@@ -13,6 +13,11 @@ type Schedule struct {
 	Groups device.Groups
 	// Every is the interval of each group, by group; 0 and less than Tick mean Tick.
 	Every [device.NumGroups]time.Duration
+	// MinTick is how short readers' wishes may make Tick; 0 leaves them unheard. What is due on every tick then comes as
+	// often, the rest as before.
+	MinTick time.Duration
+	// ForgetAfter is after how long a lost GPU that the driver does not list is no longer shown. 0 is never.
+	ForgetAfter time.Duration
 	// List publishes the processes themselves, at the interval of their group.
 	List bool
 	// Names asks the Describer about them.
@@ -42,6 +47,40 @@ func (s Schedule) complete() Schedule {
 		s.Every[g] = max(s.Every[g], s.Tick)
 	}
 	return s
+}
+
+// raised is the schedule for readers who wish for a period; 0 is no wish. The ticks that there would be without are among
+// its own.
+func (s Schedule) raised(wished time.Duration) Schedule {
+	tick := s.tickFor(wished)
+	each := s.each()
+	for g := range s.Every {
+		if s.Every[g] == s.Tick && each.Has(device.Group(g)) {
+			s.Every[g] = tick
+		}
+	}
+	s.Tick = tick
+	return s
+}
+
+// tickFor is the longest part of Tick, in whole milliseconds, that is no longer than a wish and not shorter than MinTick.
+func (s Schedule) tickFor(wished time.Duration) time.Duration {
+	if s.MinTick <= 0 || wished <= 0 || wished >= s.Tick {
+		return s.Tick
+	}
+	whole := int64(s.Tick / time.Millisecond)
+	least := max(int64((s.MinTick+time.Millisecond-1)/time.Millisecond), 1)
+	best := whole
+	for parts := int64(1); parts <= whole/least; parts++ {
+		if whole%parts != 0 {
+			continue
+		}
+		best = whole / parts
+		if time.Duration(best)*time.Millisecond <= wished {
+			break
+		}
+	}
+	return time.Duration(best) * time.Millisecond
 }
 
 // spreadOver bounds by how much the groups of one board are put off against those of another.

@@ -57,7 +57,7 @@ func TestGroupsComeAtTheirOwnIntervals(t *testing.T) {
 		}
 		assert.Len(t, board.measured(device.GroupThresholds), 1)
 		assert.Empty(t, board.measured(device.GroupNVLinkLinks), "that is of the deep profile")
-		frames, _ := b.store.After(0, nil)
+		frames := b.past()
 		for _, f := range frames[1:] {
 			for i, c := range f.Schema.Columns {
 				if c.Metric == device.PowerLimit {
@@ -70,7 +70,6 @@ func TestGroupsComeAtTheirOwnIntervals(t *testing.T) {
 		assert.Equal(t, newest.Time, newest.Sampled[device.GroupPower])
 		assert.Equal(t, newest.Time.Truncate(30*time.Second), newest.Sampled[device.GroupLimits])
 		assert.True(t, newest.Sampled[device.GroupNVLinkLinks].IsZero())
-		assert.False(t, frames[0].Sampled == newest.Sampled, "what a frame says does not change")
 	})
 }
 

@@ -49,6 +49,10 @@ func (f *File) check() error {
 	} else if fast := f.Classes[device.Fast]; fast >= minInterval && f.Ring/fast > maxFrames {
 		p.add("ring: %s are %d samples every %s; at most %d are kept, so at most %s", f.Ring, f.Ring/fast, fast, maxFrames, maxFrames*fast)
 	}
+	if f.ForgetAfter != 0 && f.ForgetAfter < time.Minute {
+		p.add("forget_after: %s must be 0s, for never, or 1m or more", f.ForgetAfter)
+	}
+	f.Live.check(&p)
 	f.Web.check(&p)
 	if f.Processes.MaxSeries < 0 || f.Processes.MaxSeries > maxProcessSeries {
 		p.add("processes.max_series: %d must be 0, for none, to %d", f.Processes.MaxSeries, maxProcessSeries)
@@ -125,6 +129,15 @@ func (f *File) checkGroups(p *problems) {
 		case g.Interval%time.Millisecond != 0:
 			p.add("%s.interval: %s must be whole milliseconds", key, g.Interval)
 		}
+	}
+}
+
+func (l *Live) check(p *problems) {
+	switch d := l.MinInterval; {
+	case d != 0 && (d < minInterval || d > maxInterval):
+		p.add("live.min_interval: %s must be 0s, to hear no wishes, or %s to %s", d, minInterval, maxInterval)
+	case d%time.Millisecond != 0:
+		p.add("live.min_interval: %s must be whole milliseconds", d)
 	}
 }
 

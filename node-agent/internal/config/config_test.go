@@ -27,6 +27,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, []any{SourceNVML, "env-node", time.Second, 5 * time.Minute, []string{"127.0.0.1:9847"}, 32, simulate.Options{Seed: 1, GPUs: 8}},
 		[]any{s.Source, s.Node, s.Interval, s.Ring, s.Listen, s.MaxSubscribers, s.Simulate})
 	want := collect.NewSchedule(device.Standard, collect.ClassIntervals(time.Second))
+	want.MinTick, want.ForgetAfter = 100*time.Millisecond, 24*time.Hour
 	assert.Equal(t, want, s.Schedule)
 }
 

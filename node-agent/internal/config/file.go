@@ -30,7 +30,10 @@ type File struct {
 	Groups  map[string]Group               `yaml:"groups"`
 	Window  time.Duration                  `yaml:"window"`
 	Ring    time.Duration                  `yaml:"ring"`
+	// ForgetAfter is after how long a GPU that is lost, and not listed any more, is no longer shown. 0 is never.
+	ForgetAfter time.Duration `yaml:"forget_after"`
 
+	Live       Live              `yaml:"live"`
 	Web        Web               `yaml:"web"`
 	Processes  Processes         `yaml:"processes"`
 	Events     Events            `yaml:"events"`
@@ -46,6 +49,12 @@ type Group struct {
 	Enabled  *bool         `yaml:"enabled,omitempty"` // nil leaves it to the profile
 	Class    device.Class  `yaml:"class,omitempty"`
 	Interval time.Duration `yaml:"interval,omitempty"` // instead of a class
+}
+
+// Live is what readers of the live stream may bring about.
+type Live struct {
+	// MinInterval is how often fast groups are measured at most because a reader wishes it; 0 hears no wishes.
+	MinInterval time.Duration `yaml:"min_interval"`
 }
 
 // Web is where and to whom the agent answers.
@@ -122,6 +131,7 @@ type OTLPReceiver struct {
 func Defaults() File {
 	return File{
 		Source: SourceNVML, Profile: device.Standard, Window: 30 * time.Second, Ring: 5 * time.Minute,
+		ForgetAfter: 24 * time.Hour, Live: Live{MinInterval: minInterval},
 		Web:       Web{ListenAddresses: []string{"127.0.0.1:9847"}, MaxSubscribers: 32},
 		Processes: Processes{Enabled: true, Names: true},
 		Events:    Events{KernelLog: "/dev/kmsg", KernelHistory: 24 * time.Hour, Keep: 1000},

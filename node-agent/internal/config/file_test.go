@@ -100,7 +100,7 @@ processes: {names: false}
 	want.Every[device.GroupNVLinkLinks] = 5 * time.Second
 	want.Every[device.GroupECC] = 7 * time.Second
 	want.Every[device.GroupPower] = time.Hour
-	want.Names = false
+	want.Names, want.MinTick, want.ForgetAfter = false, 100*time.Millisecond, 24*time.Hour
 	assert.Equal(t, want, c.Serve.Schedule)
 }
 

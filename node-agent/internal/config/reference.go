@@ -123,7 +123,11 @@ func helpTexts() map[string]string {
 		"groups.<group>.interval": "Its own interval instead of a class: whole milliseconds, `classes.fast` or more.",
 
 		"window": "Over how long `/metrics` shows the minimum, mean and maximum of fast metrics, at most 10m; `0s` shows none. The scrape interval or a little more.",
-		"ring":   "How much of the past is kept for the live stream, at most 1h, 18000 samples and a million readings, of which a node with many MIG instances takes thousands at a time.",
+		"ring":   "How much of the past is kept for the live stream, at most 1h and 18000 samples, and 8 MiB: half an hour of eight GPUs at ten samples a second. `warpwatch_agent_ring_seconds` says how much it is.",
+
+		"forget_after": "After how long a GPU that is lost, and that the driver does not list any more, is no longer shown, 1m or more; `0s` is never.",
+
+		"live.min_interval": "How often fast groups are measured at most because a reader of the live stream wishes it, while it is there and 15 seconds longer: 100ms to 1m. `0s` hears no wishes.",
 
 		"web.listen_addresses":  "Where to listen.",
 		"web.config_file":       "File that sets up TLS and basic authentication, in the format of Prometheus' exporters.",

@@ -23,6 +23,8 @@ type Serve struct {
 	Cluster  string
 	Interval time.Duration
 	Ring     time.Duration
+	// MinInterval is how often readers may make the agent sample; 0 hears none.
+	MinInterval time.Duration
 
 	Listen         []string // host:port
 	WebConfigFile  string
@@ -47,7 +49,7 @@ type Serve struct {
 }
 
 // given are the flags with a default that were given.
-type given struct{ source, interval, ring, listen, subscribers bool }
+type given struct{ source, interval, ring, minInterval, listen, subscribers bool }
 
 // declare declares the command's flags. The function that it returns checks what they were set to, and reads the file.
 func (s *Serve) declare(cmd *kingpin.CmdClause) func() error {
@@ -64,6 +66,8 @@ func (s *Serve) declare(cmd *kingpin.CmdClause) func() error {
 		DurationVar(&s.Interval)
 	cmd.Flag("ring.duration", "How much of the past to keep for the live stream, at most 1h.").Default("5m").IsSetByUser(&s.given.ring).
 		DurationVar(&s.Ring)
+	cmd.Flag("live.min-interval", "How often to sample at most because a reader of the live stream wishes it; 0s hears no wishes.").Default("100ms").
+		IsSetByUser(&s.given.minInterval).DurationVar(&s.MinInterval)
 	cmd.Flag("web.listen-address", "Where to listen. Repeatable.").Default(d.Web.ListenAddresses...).IsSetByUser(&s.given.listen).
 		StringsVar(&s.Listen)
 	cmd.Flag("web.config.file", "File that sets up TLS and basic authentication, in the format of Prometheus' exporters.").
@@ -108,6 +112,9 @@ func (s *Serve) check() error {
 	if s.Ring < 0 || s.Ring > maxRing {
 		errs = append(errs, fmt.Errorf("--ring.duration=%s: must be 0s to %s", s.Ring, maxRing))
 	}
+	if d := s.MinInterval; d != 0 && (d < minInterval || d > maxInterval || d%time.Millisecond != 0) {
+		errs = append(errs, fmt.Errorf("--live.min-interval=%s: must be 0s, or whole milliseconds from %s to %s", d, minInterval, maxInterval))
+	}
 	if s.MaxSubscribers < 0 {
 		errs = append(errs, fmt.Errorf("--web.max-subscribers=%d: must be 0 or more", s.MaxSubscribers))
 	}
@@ -143,7 +150,7 @@ func (s *Serve) resolve() (Serve, error) {
 	return Serve{
 		Source: f.Source, Node: f.NodeName, Cluster: f.Cluster, Interval: f.Classes[device.Fast], Ring: f.Ring,
 		Listen: f.Web.ListenAddresses, WebConfigFile: f.Web.ConfigFile, TokenFile: f.Web.BearerTokenFile,
-		Advertise: f.Web.AdvertiseAddress, MaxSubscribers: f.Web.MaxSubscribers, Simulate: s.Simulate,
+		Advertise: f.Web.AdvertiseAddress, MaxSubscribers: f.Web.MaxSubscribers, MinInterval: f.Live.MinInterval, Simulate: s.Simulate,
 		File: s.File, Settings: f, Schedule: f.schedule(), checkOnly: s.checkOnly,
 	}, nil
 }
@@ -176,6 +183,9 @@ func (s *Serve) overlay(f *File) {
 	f.Classes = classes
 	if s.given.ring {
 		f.Ring = s.Ring
+	}
+	if s.given.minInterval {
+		f.Live.MinInterval = s.MinInterval
 	}
 	if s.given.listen {
 		f.Web.ListenAddresses = s.Listen
@@ -213,7 +223,10 @@ func (f *File) settleGroups() {
 
 // schedule is what settled groups come to.
 func (f *File) schedule() collect.Schedule {
-	s := collect.Schedule{Tick: f.Classes[device.Fast], List: f.Processes.Enabled, Names: f.Processes.Names}
+	s := collect.Schedule{
+		Tick: f.Classes[device.Fast], MinTick: f.Live.MinInterval, List: f.Processes.Enabled, Names: f.Processes.Names,
+		ForgetAfter: f.ForgetAfter,
+	}
 	for g := range device.NumGroups {
 		set := f.Groups[g.String()]
 		s.Every[g] = set.Interval

@@ -50,6 +50,7 @@ const (
 	EventLost                                   // the GPU does not answer any more
 	EventReturned                               // it answers again
 	EventLogMatched                             // a rule matched a line of a log
+	EventForgotten                              // it was lost for so long that it is not shown any more
 	NumEventKinds
 )
 
@@ -59,6 +60,7 @@ var eventKindNames = [NumEventKinds]string{
 	EventPoisonContained: "poison_contained", EventPoisonUncontained: "poison_uncontained", EventClocksChanged: "clocks_changed",
 	EventPowerSourceChanged: "power_source_changed", EventRecoveryActionChanged: "recovery_action_changed", EventUnavailable: "unavailable",
 	EventLost: "lost", EventReturned: "returned", EventLogMatched: "log_matched",
+	EventForgotten: "forgotten",
 }
 
 // String is the kind as labels and messages show it.

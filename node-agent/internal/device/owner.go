@@ -16,4 +16,16 @@ type Owner struct {
 	ContainerID string
 	Runtime     string // "docker", "containerd", …
 	Source      string // who says so: "kubelet", "slurm" or "cgroup"
+	Conflict    Conflict
 }
+
+// Conflict says that the processes on the GPUs tell otherwise than whoever gave them away. It is the same word on /metrics,
+// in answers and in the stream.
+type Conflict string
+
+// The conflicts. Who uses the GPU is the owner that is not NotUsed.
+const (
+	NoConflict Conflict = ""
+	NotGiven   Conflict = "not_given" // the workload runs on this GPU, which it was not given
+	NotUsed    Conflict = "not_used"  // it was given this GPU, and runs on others instead
+)

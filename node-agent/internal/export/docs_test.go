@@ -99,7 +99,7 @@ func otherSeries(t *testing.T, xids catalog.Metric) []docSeries {
 		boardInfo:       "GPU, `serial`, `brand`, `architecture`, `compute_capability`, `vbios_version`, `inforom_version`, `part_number`, `minor`, `memory` (`host` where the GPU has none of its own), `memory_bus_bits`, `cores`",
 		migInfo:         "MIG instance, `mig_uuid`, `compute_instance_id`, `placement_start`, `placement_size`",
 		driverInfo:      "node, `driver_version`, `nvml_version`, `cuda_version`",
-		ownerInfo:       "device, `namespace`, `pod`, `pod_uid`, `container`, `replica`, `claim`, `slurm_job`, `slurm_step`, `user`, `container_id`, `runtime`, `source`",
+		ownerInfo:       "device, `namespace`, `pod`, `pod_uid`, `container`, `replica`, `claim`, `slurm_job`, `slurm_step`, `user`, `container_id`, `runtime`, `source`, `conflict`",
 		sampleTimestamp: "node, `group`", xidTimestamp: "GPU, `xid`", eventsTotal: "GPU, `kind`",
 		processMemory: "device, `pid`, `name`, `user`", processSM: "device, `pid`, `name`, `user`",
 		agentInfo: "node, `version`, `address`, `scheme`, `source`", windowSeconds: "node",

@@ -50,6 +50,9 @@ func (e *Exporter) Append(dst []byte, now time.Time) []byte {
 	if f == nil {
 		return append(dst, e.head...)
 	}
+	if e.window != nil && f != e.shown.frame {
+		f = e.window.Update() // or one that came meanwhile
+	}
 	want := shown{frame: f, stale: f.Stale(now)}
 	if e.o.Owners != nil {
 		want.owners, _ = e.o.Owners.Get()
@@ -67,9 +70,6 @@ func (e *Exporter) Append(dst []byte, now time.Time) []byte {
 // write makes the answer. Text that changes seldom is kept.
 func (e *Exporter) write(want shown) {
 	f := want.frame
-	if e.window != nil {
-		e.window.Update(f)
-	}
 	if e.layout == nil || e.layout.schema != f.Schema {
 		e.layout = newLayout(f.Schema, e.window)
 		e.status.of, e.owners.of, e.people.of = nil, nil, nil

@@ -43,7 +43,7 @@ func setup(t testing.TB, n snapshot.Node) (*Exporter, *snapshot.Store, *snapshot
 	require.NoError(t, err)
 	rows, err := snapshot.LoadRows(c)
 	require.NoError(t, err)
-	store := snapshot.NewStore(10, 1<<20)
+	store := snapshot.NewStore(9*time.Second, 1<<24)
 	e, err := New(Options{
 		Store: store, Node: n, Identity: Identity{Address: "10.0.0.7:9847", Scheme: "https"}, Catalog: c,
 		Settings: Settings{Window: DefaultWindow, Windowed: FastGroups(), MaxProcesses: 2},
@@ -107,6 +107,7 @@ func TestGolden(t *testing.T) {
 		{UUID: "GPU-1", GPUInstance: "7", Namespace: "ml", Pod: "train-0", Container: "main", Replica: "2", Source: "kubelet"},
 		{UUID: "GPU-1", GPUInstance: "7", Namespace: "ml", Pod: "train-0", Container: "main", Replica: "2", Source: "kubelet"},
 		{UUID: "GPU-2", SlurmJob: "17", SlurmStep: "0", User: "ali", Source: "slurm"},
+		{UUID: "GPU-2", Namespace: "lab", Pod: "mps-2", Source: "cgroup", Conflict: device.NotGiven},
 		{UUID: "GPU-9", Pod: "of another node"},
 	}})
 	e.o.Processes.Set(&snapshot.ProcessList{Processes: []snapshot.Process{

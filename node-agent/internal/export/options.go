@@ -89,6 +89,9 @@ func (e *Exporter) Set(s Settings) {
 	old := e.settings
 	e.settings, e.shown, e.layout = s, shown{}, nil
 	if s.Window != old.Window || s.Windowed != old.Windowed {
+		if e.window != nil {
+			e.window.Close()
+		}
 		e.window = nil
 		if s.Window > 0 && s.Windowed != 0 {
 			e.window = snapshot.NewWindow(e.o.Store, s.Windowed, s.Window)

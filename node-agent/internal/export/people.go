@@ -34,7 +34,8 @@ func appendOwners(dst []byte, l *layout, list *snapshot.OwnerList) []byte {
 func ownerLabels(o device.Owner) string {
 	return known("namespace", o.Namespace) + known("pod", o.Pod) + known("pod_uid", o.PodUID) + known("container", o.Container) +
 		known("replica", o.Replica) + known("claim", o.Claim) + known("slurm_job", o.SlurmJob) + known("slurm_step", o.SlurmStep) +
-		known("user", o.User) + known("container_id", o.ContainerID) + known("runtime", o.Runtime) + known("source", o.Source)
+		known("user", o.User) + known("container_id", o.ContainerID) + known("runtime", o.Runtime) + known("source", o.Source) +
+		known("conflict", string(o.Conflict))
 }
 
 // appendProcesses writes the figures of the processes, at most a number for each device: those with the most memory.

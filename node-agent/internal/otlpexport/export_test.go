@@ -161,7 +161,7 @@ func TestWhatACollectorGets(t *testing.T) {
 	r := newReceiver(t, func(http.ResponseWriter) {})
 	secret := filepath.Join(t.TempDir(), "headers")
 	require.NoError(t, os.WriteFile(secret, []byte("Authorization: Bearer one\n"), 0o600))
-	store := snapshot.NewStore(2, 10_000)
+	store := snapshot.NewStore(1*time.Second, 1<<24)
 	frame := testFrame(testSchema(t), time.Now(), map[int]map[device.Metric]float64{
 		0: {
 			device.Utilization: 0.9, device.EncoderUtilization: 0.1, device.DecoderUtilization: 0, device.MemoryUtilization: 0.4,
@@ -258,7 +258,7 @@ func TestFailuresAreAStateAndOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newReceiver(t, test.answer)
-			store := snapshot.NewStore(2, 10_000)
+			store := snapshot.NewStore(1*time.Second, 1<<24)
 			store.Append(testFrame(testSchema(t), time.Now(), map[int]map[device.Metric]float64{0: {device.Power: 1}}))
 			secret := filepath.Join(t.TempDir(), "headers")
 			require.NoError(t, os.WriteFile(secret, []byte("X-Key: hunter2\nAuthorization: Bearer hunter2\n"), 0o600))
@@ -283,7 +283,7 @@ func TestFailuresAreAStateAndOneLine(t *testing.T) {
 
 func TestNothingIsExportedBeforeTheFirstSample(t *testing.T) {
 	r := newReceiver(t, func(http.ResponseWriter) {})
-	e, stop := start(t, Options{Config: Config{Endpoint: r.URL}, Store: snapshot.NewStore(2, 10), Node: testNode})
+	e, stop := start(t, Options{Config: Config{Endpoint: r.URL}, Store: snapshot.NewStore(1*time.Second, 1<<24), Node: testNode})
 	stop()
 	assert.Empty(t, r.got)
 	assert.Equal(t, snapshot.StateStarting, e.Condition().State)

@@ -68,7 +68,7 @@ func TestACounterThatFallsStartsAnew(t *testing.T) {
 func TestAnOldFrameSaysNothingAboutNow(t *testing.T) {
 	s := testSchema(t)
 	at := time.Unix(1_800_000_000, 0)
-	store := snapshot.NewStore(1, 10_000)
+	store := snapshot.NewStore(1*time.Second, 1<<24)
 	f := testFrame(s, at, map[int]map[device.Metric]float64{0: {device.Power: 1}})
 	f.Status.Boards[1].Condition.State = snapshot.StateHung
 	store.Append(f)
@@ -84,7 +84,7 @@ func TestAnOldFrameSaysNothingAboutNow(t *testing.T) {
 func BenchmarkProduce(b *testing.B) {
 	t := testing.TB(b)
 	s := testSchema(t)
-	store := snapshot.NewStore(1, 10_000)
+	store := snapshot.NewStore(1*time.Second, 1<<24)
 	store.Append(testFrame(s, time.Now(), map[int]map[device.Metric]float64{0: {device.Power: 1, device.Energy: 2}}))
 	p := &producer{store: store, node: testNode, now: time.Now}
 	for b.Loop() {

@@ -1,15 +1,18 @@
 package server
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
 )
@@ -20,6 +23,7 @@ type AccessOptions struct {
 	Users       map[string]string // name → bcrypt hash of the password
 	TokenFile   string            // "" for none; read for each request, so that a new token counts at once
 	ClientCerts bool
+	Logger      *slog.Logger // nil for none
 }
 
 // Access decides who may read. A nil Access lets everybody.
@@ -27,6 +31,8 @@ type Access struct {
 	users       map[string]string
 	tokenFile   string
 	clientCerts bool
+	logger      *slog.Logger
+	said        atomic.Int64 // when the log was told that the token cannot be read, Unix seconds
 
 	// bcrypt is slow on purpose: one at a time, and what was right once is remembered by its digest. Who is known does not
 	// wait for those who guess.
@@ -37,7 +43,8 @@ type Access struct {
 }
 
 const (
-	maxKnown = 64
+	maxKnown  = 64
+	saidEvery = time.Minute
 	// maxWaiting is how many passwords may wait to be hashed: more are turned away, so that guessing takes no memory.
 	maxWaiting = 16
 	// unknownUser is the hash of a password nobody has, so that a wrong name takes as long as a wrong password.
@@ -49,7 +56,8 @@ func NewAccess(o AccessOptions) (*Access, error) {
 	if len(o.Users) == 0 && o.TokenFile == "" && !o.ClientCerts {
 		return nil, nil
 	}
-	a := &Access{users: o.Users, tokenFile: o.TokenFile, clientCerts: o.ClientCerts, known: map[[sha256.Size]byte]bool{}}
+	a := &Access{users: o.Users, tokenFile: o.TokenFile, clientCerts: o.ClientCerts, known: map[[sha256.Size]byte]bool{},
+		logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 	if o.TokenFile != "" {
 		if _, err := a.token(); err != nil {
 			return nil, err
@@ -89,7 +97,10 @@ func (a *Access) protect(next http.Handler) http.Handler {
 			tooMany(w, http.StatusTooManyRequests, err.Error())
 			return
 		case !errors.Is(err, errDenied):
-			text(w, http.StatusInternalServerError, err.Error())
+			if now, last := time.Now().Unix(), a.said.Load(); now-last >= int64(saidEvery.Seconds()) && a.said.CompareAndSwap(last, now) {
+				a.logger.Error("Nobody can be let in", "err", err)
+			}
+			text(w, http.StatusInternalServerError, "the agent cannot read the token that it compares with: see its log")
 			return
 		}
 		if len(a.users) > 0 {

@@ -140,13 +140,14 @@ type ownerJSON struct {
 	ContainerID string `json:"containerId,omitempty"`
 	Runtime     string `json:"runtime,omitempty"`
 	Source      string `json:"source,omitempty"`
+	Conflict    string `json:"conflict,omitempty"`
 }
 
 func ownerOf(o device.Owner) ownerJSON {
 	return ownerJSON{
 		UUID: o.UUID, GPUInstance: o.GPUInstance, Namespace: o.Namespace, Pod: o.Pod, PodUID: o.PodUID, Container: o.Container,
 		Replica: o.Replica, Claim: o.Claim, SlurmJob: o.SlurmJob, SlurmStep: o.SlurmStep, User: o.User, ContainerID: o.ContainerID,
-		Runtime: o.Runtime, Source: o.Source,
+		Runtime: o.Runtime, Source: o.Source, Conflict: string(o.Conflict),
 	}
 }
 

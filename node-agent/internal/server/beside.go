@@ -196,6 +196,7 @@ func wireOwner(o device.Owner) *wire.Owner {
 	return &wire.Owner{
 		Namespace: valid(o.Namespace), Pod: valid(o.Pod), Container: valid(o.Container), SlurmJob: valid(o.SlurmJob),
 		SlurmStep: valid(o.SlurmStep), User: valid(o.User), ContainerId: valid(o.ContainerID), Source: o.Source, Replica: valid(o.Replica),
+		Conflict: string(o.Conflict),
 	}
 }
 

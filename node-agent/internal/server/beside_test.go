@@ -113,7 +113,9 @@ func TestStreamSendsProcessesAndOwners(t *testing.T) {
 	assert.EqualValues(t, 1, m.GetProcesses()[0].GetDevice())
 	assert.Len(t, r.schema.GetDevices(), 2)
 
-	b.server.o.Owners.Set(&snapshot.OwnerList{Time: start, Owners: []device.Owner{{UUID: "GPU-0", Namespace: "ml", Pod: "p"}, {UUID: "GPU-9"}}})
+	b.server.o.Owners.Set(&snapshot.OwnerList{Time: start, Owners: []device.Owner{
+		{UUID: "GPU-0", Namespace: "ml", Pod: "p", Conflict: device.NotGiven}, {UUID: "GPU-9"},
+	}})
 	var owners *wire.Owners
 	for owners == nil {
 		owners = r.next().GetOwners()
@@ -121,6 +123,9 @@ func TestStreamSendsProcessesAndOwners(t *testing.T) {
 	require.Len(t, owners.GetOwners(), 1)
 	assert.EqualValues(t, 1, owners.GetOwners()[0].GetDevice())
 	assert.Equal(t, "p", owners.GetOwners()[0].GetOwner().GetPod())
+	assert.Equal(t, "not_given", owners.GetOwners()[0].GetOwner().GetConflict())
+	_, body := b.get("/api/v1/owners", nil)
+	assert.Contains(t, body, `"conflict": "not_given"`)
 }
 
 // A reader that asks for samples alone, as those before did, gets nothing else.

@@ -85,6 +85,7 @@ func (s *Server) inventory(w http.ResponseWriter, _ *http.Request) {
 		Condition: conditionJSON{State: string(snapshot.StateStarting)}, Devices: []deviceJSON{},
 	}
 	if f := s.o.Store.Newest(); f != nil {
+		answer.PeriodMS = f.Schema.Node.Period.Milliseconds()
 		answer.Driver, answer.Condition = f.Schema.Driver, condition(f.Status.Source)
 		answer.NVML, answer.CUDA = f.Status.Versions.NVML, f.Status.Versions.CUDA
 		boards := map[string]snapshot.Board{}

@@ -6,6 +6,10 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/warpwatch/warpwatch/node-agent/internal/device"
+	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
 const (
@@ -45,14 +49,14 @@ func (s *Server) ring(w http.ResponseWriter, r *http.Request) {
 		text(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	frames, _ := s.o.Store.After(s.o.Store.Since(uint64(since.Milliseconds())), nil)
 	answer := ringJSON{Epoch: s.o.Node.Epoch, Metric: metric, Series: []*seriesJSON{}}
 	byPlace := map[place]*seriesJSON{}
 	var columns []int
 	points := 0
-	for i, f := range frames {
-		if i == 0 || frames[i-1].Schema != f.Schema {
-			columns = columns[:0]
+	var of *snapshot.Schema
+	err = s.o.Store.Each(s.o.Store.Since(uint64(since.Milliseconds())), func(f *snapshot.Frame) bool {
+		if of != f.Schema {
+			of, columns = f.Schema, columns[:0]
 			for j, c := range f.Schema.Columns {
 				if c.Row.Name == metric {
 					columns = append(columns, j)
@@ -61,34 +65,27 @@ func (s *Server) ring(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		if points += len(columns); points > maxPoints {
-			text(w, http.StatusBadRequest, fmt.Sprintf("these are more than %d points: ask for less of the past with since=", maxPoints))
-			return
+			return false
 		}
 		for _, j := range columns {
 			c := f.Schema.Columns[j]
-			d := f.Schema.Devices[c.Device]
-			label, variant := c.Metric.Label()
-			of := byPlace[placeOf(d, variant)]
-			if of == nil {
-				of = &seriesJSON{
-					UUID: d.UUID, Index: d.Index, GPUInstance: d.GPUInstance, ComputeInstance: d.ComputeInstance,
-					Label: label, LabelValue: variant, Points: json.RawMessage{'['},
-				}
-				byPlace[placeOf(d, variant)] = of
-				answer.Series = append(answer.Series, of)
-			} else {
-				of.Points = append(of.Points, ',')
+			at := placeOf(f.Schema.Devices[c.Device], variantOf(c.Metric))
+			if byPlace[at] == nil {
+				byPlace[at] = newSeries(f.Schema.Devices[c.Device], c.Metric)
+				answer.Series = append(answer.Series, byPlace[at])
 			}
-			of.Points = strconv.AppendInt(append(of.Points, '['), f.Time.UnixMilli(), 10)
-			if v := f.Readings[j]; v.OK() {
-				of.Points = strconv.AppendFloat(append(of.Points, ','), v.Value, 'g', -1, 64)
-			} else {
-				of.Points = append(of.Points, ",null"...)
-			}
-			of.Points = append(of.Points, ']')
+			byPlace[at].add(f.Time, f.Readings[j])
 		}
-	}
-	if len(answer.Series) == 0 && len(frames) > 0 {
+		return true
+	})
+	switch {
+	case err != nil:
+		text(w, http.StatusInternalServerError, err.Error())
+		return
+	case points > maxPoints:
+		text(w, http.StatusBadRequest, fmt.Sprintf("these are more than %d points: ask for less of the past with since=", maxPoints))
+		return
+	case len(answer.Series) == 0 && of != nil:
 		text(w, http.StatusNotFound, fmt.Sprintf("no metric %.80q was measured: see docs/user/agent-metrics.md for their names", metric))
 		return
 	}
@@ -102,6 +99,34 @@ func (s *Server) ring(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(append(body, '\n'))
+}
+
+// newSeries is that of a device's metric, without points.
+func newSeries(d gpu.Device, m device.Metric) *seriesJSON {
+	label, variant := m.Label()
+	return &seriesJSON{
+		UUID: d.UUID, Index: d.Index, GPUInstance: d.GPUInstance, ComputeInstance: d.ComputeInstance,
+		Label: label, LabelValue: variant, Points: json.RawMessage{'['},
+	}
+}
+
+// add adds a point.
+func (s *seriesJSON) add(at time.Time, v gpu.Reading) {
+	if len(s.Points) > 1 {
+		s.Points = append(s.Points, ',')
+	}
+	s.Points = strconv.AppendInt(append(s.Points, '['), at.UnixMilli(), 10)
+	if v.OK() {
+		s.Points = strconv.AppendFloat(append(s.Points, ','), v.Value, 'g', -1, 64)
+	} else {
+		s.Points = append(s.Points, ",null"...)
+	}
+	s.Points = append(s.Points, ']')
+}
+
+func variantOf(m device.Metric) string {
+	_, variant := m.Label()
+	return variant
 }
 
 // sinceOf is how much of the past is asked for.

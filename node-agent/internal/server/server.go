@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
+	"github.com/warpwatch/warpwatch/node-agent/internal/wish"
 )
 
 // Options of a Server.
@@ -41,6 +42,8 @@ type Options struct {
 	Events    *snapshot.EventLog
 	Processes *snapshot.Latest[snapshot.ProcessList]
 	Owners    *snapshot.Latest[snapshot.OwnerList]
+	// Wishes take how often readers want samples; nil hears none.
+	Wishes *wish.Book
 
 	Registerer prometheus.Registerer
 	Logger     *slog.Logger
@@ -86,6 +89,11 @@ func New(o Options) (*Server, error) {
 		large: make(chan struct{}, largeRequests), remotes: map[string]int{},
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	if o.Wishes != nil {
+		o.Registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "warpwatch_agent_wishes", Help: "Readers of the live stream that said how often they want samples.",
+		}, func() float64 { return float64(o.Wishes.Count()) }))
+	}
 	landing, err := landingPage(o.Node)
 	if err != nil {
 		return nil, fmt.Errorf("build the landing page: %w", err)

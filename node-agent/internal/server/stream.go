@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
+	"github.com/warpwatch/warpwatch/node-agent/internal/wish"
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
@@ -20,10 +21,8 @@ const (
 	messageTimeout = 5 * time.Second  // for writing one
 	heartbeatEvery = 5 * time.Second
 	// A reader that is further behind than this, and not catching up on the past that it asked for, is too slow.
-	maxBehind  = 5 * time.Second
-	minBehind  = 3       // ticks
-	batchTicks = 64      // at most in one message
-	batchSize  = 1 << 16 // readings at most in one message
+	maxBehind = 5 * time.Second
+	minBehind = 3 // ticks
 )
 
 // stream serves the live stream: see agent.proto for the protocol.
@@ -51,6 +50,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	go func() { reading <- read(context.Background(), conn, requests, ctx.Done()) }()
 
 	sub := &subscriber{server: s, conn: conn}
+	if s.o.Wishes != nil {
+		sub.wish = s.o.Wishes.Join()
+		defer sub.wish.Leave()
+	}
 	err = sub.run(ctx, requests, reading)
 	s.o.Logger.Debug("A reader left", "reader", sub.reader, "from", r.RemoteAddr, "err", err)
 	code, reason := closing(s.stopping, err)
@@ -151,16 +154,13 @@ type subscriber struct {
 	conn   *websocket.Conn
 	reader string
 
-	after   uint64 // sequence number of the last tick that was sent, or skipped
-	dropped uint64 // ticks skipped since then
-	past    uint64 // up to this one the reader asked for the past, and gets all of it
-	schema  *snapshot.Schema
-	encoder *wire.Encoder
+	after  uint64           // sequence number of the last tick that was sent, or skipped
+	past   uint64           // up to this one the reader asked for the past, and gets all of it
+	schema *snapshot.Schema // that the reader was told, nil for none
+	held   *snapshot.Schema // the same once a tick of it was sent
 
 	beside beside
-
-	frames []*snapshot.Frame
-	ticks  []*wire.Tick
+	wish   *wish.Wish // nil where none is heard
 	buffer []byte
 }
 
@@ -179,6 +179,7 @@ func (sub *subscriber) run(ctx context.Context, requests <-chan *wire.Request, r
 	heartbeat := time.NewTimer(heartbeatEvery)
 	defer heartbeat.Stop()
 	for {
+		before := sub.after
 		changed, err := sub.send(ctx)
 		if err != nil {
 			return err
@@ -187,7 +188,7 @@ func (sub *subscriber) run(ctx context.Context, requests <-chan *wire.Request, r
 		if err != nil {
 			return err
 		}
-		if len(sub.frames) > 0 || sent {
+		if sub.after > before || sent {
 			heartbeat.Reset(heartbeatEvery)
 		}
 		select {
@@ -214,7 +215,10 @@ func (sub *subscriber) run(ctx context.Context, requests <-chan *wire.Request, r
 // ask starts the stream where the reader wants it. Whatever the reader knew before, it gets a schema and whole values.
 func (sub *subscriber) ask(r *wire.Request) {
 	store, node := sub.server.o.Store, sub.server.o.Node
-	sub.schema, sub.encoder, sub.dropped, sub.past = nil, nil, 0, 0
+	sub.schema, sub.held, sub.past = nil, nil, 0
+	if sub.wish != nil {
+		sub.wish.Set(time.Duration(r.GetPeriodMs()) * time.Millisecond)
+	}
 	sub.beside = sub.server.besides(r)
 	newest := store.Newest()
 	if newest != nil {
@@ -231,79 +235,58 @@ func (sub *subscriber) ask(r *wire.Request) {
 	}
 }
 
-// send sends what is new, and leaves it in sub.frames. The channel is closed when there is more.
+// send sends what is new. The channel is closed when there is more.
 func (sub *subscriber) send(ctx context.Context) (<-chan struct{}, error) {
-	var changed <-chan struct{}
-	sub.frames, changed = sub.server.o.Store.After(sub.after, sub.frames[:0])
-	if len(sub.frames) == 0 {
-		if sub.schema == nil {
-			return changed, sub.begin(ctx, sub.server.o.Empty)
-		}
-		return changed, nil
-	}
-	sub.overtake()
-	size := 0
-	for _, f := range sub.frames {
-		if f.Schema != sub.schema {
-			if err := sub.flush(ctx); err != nil {
-				return nil, err
-			}
-			if err := sub.begin(ctx, f.Schema); err != nil {
-				return nil, err
-			}
-			size = 0
-		}
-		tick, err := sub.encoder.Encode(wire.Sample{Seq: f.Seq, Time: f.Time, Readings: f.Readings, Dropped: sub.dropped})
+	for {
+		p, changed, err := sub.next()
 		if err != nil {
 			return nil, err
 		}
-		sub.ticks, sub.after, sub.dropped = append(sub.ticks, tick), f.Seq, 0
-		if size += len(f.Readings); len(sub.ticks) >= batchTicks || size >= batchSize {
-			if err := sub.flush(ctx); err != nil {
+		if p.Last == 0 {
+			if sub.schema == nil {
+				return changed, sub.begin(ctx, sub.server.o.Empty)
+			}
+			return changed, nil
+		}
+		sub.server.figures.dropped.Add(float64(p.Missed))
+		if p.Whole {
+			if err := sub.begin(ctx, p.Schema); err != nil {
 				return nil, err
 			}
-			size = 0
+		}
+		sub.buffer = wire.AppendBatch(sub.buffer[:0], p.Ticks)
+		if err := sub.transmit(ctx); err != nil {
+			return nil, err
+		}
+		sub.after, sub.held = p.Last, p.Schema
+		select {
+		case <-ctx.Done(): // while the reader gets a long past
+			return nil, ctx.Err()
+		default:
 		}
 	}
-	return changed, sub.flush(ctx)
 }
 
-// overtake leaves frames out when the reader is too slow for them, and counts those that are gone from the ring.
-func (sub *subscriber) overtake() {
-	sub.skip(sub.frames[0].Seq - sub.after - 1)
-	if n := len(sub.frames); sub.after >= sub.past && n > sub.mayBehind() {
-		sub.skip(uint64(n - 1))
-		sub.frames = append(sub.frames[:0], sub.frames[n-1])
+// next is what the reader gets next. One that is too slow gets the newest tick alone.
+func (sub *subscriber) next() (snapshot.Piece, <-chan struct{}, error) {
+	store := sub.server.o.Store
+	if newest := store.Newest(); newest != nil && sub.after >= sub.past && newest.Seq > sub.after+mayBehind(newest) {
+		return store.Jump(sub.after, sub.held)
 	}
-}
-
-// skip notes that ticks were left out.
-func (sub *subscriber) skip(n uint64) {
-	sub.dropped += n
-	sub.server.figures.dropped.Add(float64(n))
+	return store.After(sub.after, sub.held)
 }
 
 // mayBehind is how many ticks a reader may be behind.
-func (sub *subscriber) mayBehind() int {
-	return max(minBehind, int(maxBehind/sub.server.o.Node.Period))
+func mayBehind(newest *snapshot.Frame) uint64 {
+	return uint64(max(minBehind, maxBehind/max(newest.Schema.Node.Period, time.Millisecond)))
 }
 
 // begin sends a schema.
 func (sub *subscriber) begin(ctx context.Context, s *snapshot.Schema) error {
-	sub.schema, sub.encoder = s, wire.NewEncoder(s.Wire)
+	sub.schema, sub.held = s, nil
 	w := proto.CloneOf(s.Wire)
 	w.ClockUnixMs = time.Now().UnixMilli()
 	return sub.write(ctx, &wire.Message{Body: &wire.Message_Schema{Schema: w}})
-}
-
-func (sub *subscriber) flush(ctx context.Context) error {
-	if len(sub.ticks) == 0 {
-		return nil
-	}
-	err := sub.write(ctx, &wire.Message{Body: &wire.Message_Batch{Batch: &wire.Batch{Ticks: sub.ticks}}})
-	clear(sub.ticks)
-	sub.ticks = sub.ticks[:0]
-	return err
 }
 
 func (sub *subscriber) beat(ctx context.Context) error {
@@ -316,6 +299,11 @@ func (sub *subscriber) write(ctx context.Context, m *wire.Message) error {
 	if sub.buffer, err = (proto.MarshalOptions{}).MarshalAppend(sub.buffer[:0], m); err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
+	return sub.transmit(ctx)
+}
+
+// transmit sends what is in sub.buffer.
+func (sub *subscriber) transmit(ctx context.Context) error {
 	// A write whose context ends cuts the connection off. The message in flight when the agent stops is still written, so
 	// that the reader can be told why it ends.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), messageTimeout)

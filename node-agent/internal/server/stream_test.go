@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
+	"github.com/warpwatch/warpwatch/node-agent/internal/wish"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
@@ -206,18 +207,19 @@ func TestSlowReader(t *testing.T) {
 	for range 50 {
 		b.tick()
 	}
-	sub.frames, _ = b.store.After(sub.after, nil)
-	sub.overtake()
-	require.Len(t, sub.frames, 1)
-	assert.EqualValues(t, 51, sub.frames[0].Seq)
-	assert.EqualValues(t, 49, sub.dropped)
+	p, _, err := sub.next()
+	require.NoError(t, err)
+	assert.EqualValues(t, 51, p.First)
+	assert.EqualValues(t, 51, p.Last)
+	assert.EqualValues(t, 49, p.Missed)
 
 	// What was asked for as the past is sent whole.
 	sub.ask(&wire.Request{BackfillMs: 60_000})
-	sub.frames, _ = b.store.After(sub.after, nil)
-	sub.overtake()
-	assert.Len(t, sub.frames, 51)
-	assert.Zero(t, sub.dropped)
+	p, _, err = sub.next()
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, p.First)
+	assert.EqualValues(t, 51, p.Last)
+	assert.Zero(t, p.Missed)
 }
 
 func TestMaxSubscribers(t *testing.T) {
@@ -283,4 +285,57 @@ func TestStoppingTellsReaders(t *testing.T) {
 	defer cancel()
 	_, _, err := r.conn.Read(ctx)
 	assert.Equal(t, websocket.StatusGoingAway, websocket.CloseStatus(err), "%v", err)
+}
+
+// What a reader wishes counts as long as it is there, and a while longer; it may change its mind.
+func TestReadersWish(t *testing.T) {
+	book := wish.NewBook()
+	b := newBench(t, func(o *Options) { o.Wishes = book })
+	b.tick()
+	r := b.dial(&wire.Request{PeriodMs: 200})
+	r.until(1)
+	assert.Equal(t, 200*time.Millisecond, book.Period())
+	assert.Equal(t, 1, book.Count())
+	other := b.dial(&wire.Request{})
+	other.until(1)
+	assert.Equal(t, 1, book.Count(), "the other has no wish")
+	r.samples = nil
+	r.ask(&wire.Request{PeriodMs: 100})
+	r.until(1)
+	assert.Equal(t, 100*time.Millisecond, book.Period())
+	r.conn.CloseNow()
+	require.Eventually(t, func() bool { return book.Count() == 0 }, 5*time.Second, time.Millisecond)
+	assert.Equal(t, 100*time.Millisecond, book.Period(), "for a while")
+}
+
+// Another pace is told in a schema, and nothing is lost or told twice over it.
+func TestStreamOverAChangeOfPace(t *testing.T) {
+	b := newBench(t, nil)
+	for range 3 {
+		b.tick()
+	}
+	r := b.dial(&wire.Request{BackfillMs: 60_000})
+	r.until(3)
+	slow := b.schema
+	quick := b.node
+	quick.Period, quick.MinPeriod = 100*time.Millisecond, 100*time.Millisecond
+	b.schema = b.schema.At(quick)
+	for range 4 {
+		b.tick()
+	}
+	r.until(7)
+	assert.EqualValues(t, 100, r.schema.GetPeriodMs())
+	assert.EqualValues(t, 100, r.schema.GetMinPeriodMs())
+	b.schema = slow
+	b.tick()
+	r.until(8)
+	assert.EqualValues(t, 1000, r.schema.GetPeriodMs())
+	assert.Equal(t, []uint64{1, 2, 3, 4, 5, 6, 7, 8}, r.seqs())
+	for _, s := range r.samples {
+		assert.Equal(t, gpu.Read(float64(s.Seq)), r.power(s))
+	}
+	// So it is for whoever asks for the past later.
+	past := b.dial(&wire.Request{BackfillMs: 60_000})
+	past.until(8)
+	assert.Equal(t, r.seqs(), past.seqs())
 }

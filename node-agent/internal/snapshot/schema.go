@@ -13,7 +13,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
-// Node is what the agent says about itself. It never changes while the agent runs.
+// Node is what the agent says about itself. Only its periods change while the agent runs.
 type Node struct {
 	Cluster string // "" when not set
 	Name    string
@@ -21,6 +21,8 @@ type Node struct {
 	Source  string // "nvml" or "simulate"
 	Epoch   string // tells one run of the agent from another; sequence numbers belong to it
 	Period  time.Duration
+	// MinPeriod is the shortest period that readers can bring about by wishing for it; 0 when they cannot.
+	MinPeriod time.Duration
 }
 
 // Column is one metric of one device.
@@ -62,6 +64,7 @@ func NewSchema(node Node, driver string, devices []gpu.Device, groups device.Gro
 		Wire: &wire.Schema{
 			SchemaVersion: wire.SchemaVersion, AgentVersion: node.Version, Epoch: node.Epoch, Cluster: node.Cluster,
 			Node: node.Name, PeriodMs: uint32(node.Period.Milliseconds()), DriverVersion: driver, Source: node.Source,
+			MinPeriodMs: uint32(node.MinPeriod.Milliseconds()),
 		},
 	}
 	for i, d := range devices {
@@ -98,6 +101,29 @@ func (s *Schema) SetIntervals(every [device.NumGroups]time.Duration) {
 			s.Wire.Columns[i].IntervalMs = uint32(d.Milliseconds())
 		}
 	}
+}
+
+// At is the schema of the same devices and columns when samples are taken as often as another node says.
+func (s *Schema) At(node Node) *Schema {
+	other := *s
+	other.Node = node
+	other.Wire = &wire.Schema{
+		SchemaVersion: s.Wire.SchemaVersion, AgentVersion: s.Wire.AgentVersion, Epoch: s.Wire.Epoch, Cluster: s.Wire.Cluster,
+		Node: s.Wire.Node, PeriodMs: uint32(node.Period.Milliseconds()), MinPeriodMs: uint32(node.MinPeriod.Milliseconds()),
+		Devices: s.Wire.Devices, Columns: s.Wire.Columns, DriverVersion: s.Wire.DriverVersion, Source: s.Wire.Source,
+	}
+	return &other
+}
+
+// shares reports whether two schemas have their columns in common.
+func (s *Schema) shares(other *Schema) bool {
+	return len(s.Columns) == len(other.Columns) && (len(s.Columns) == 0 || &s.Columns[0] == &other.Columns[0])
+}
+
+// weight is about how many bytes a schema takes.
+func (s *Schema) weight() int {
+	const ofColumn, ofDevice = 400, 800
+	return len(s.Columns)*ofColumn + len(s.Devices)*ofDevice
 }
 
 // FlattenColumns does the same for the columns from one number up to another, which it leaves out. into has all columns.

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -15,97 +14,6 @@ import (
 )
 
 var start = time.Unix(1_800_000_000, 0)
-
-func frame(i, readings int) *Frame {
-	return &Frame{Time: start.Add(time.Duration(i) * time.Second), Readings: make([]gpu.Reading, readings)}
-}
-
-func seqs(frames []*Frame) []uint64 {
-	var all []uint64
-	for _, f := range frames {
-		all = append(all, f.Seq)
-	}
-	return all
-}
-
-func TestRingKeepsTheNewest(t *testing.T) {
-	s := NewStore(4, 1000)
-	assert.Nil(t, s.Newest())
-	frames, changed := s.After(0, nil)
-	assert.Empty(t, frames)
-	for i := range 10 {
-		s.Append(frame(i, 3))
-	}
-	<-changed
-	assert.EqualValues(t, 10, s.Newest().Seq)
-	frames, _ = s.After(0, nil)
-	assert.Equal(t, []uint64{7, 8, 9, 10}, seqs(frames))
-	frames, _ = s.After(9, nil)
-	assert.Equal(t, []uint64{10}, seqs(frames))
-	frames, changed = s.After(10, nil)
-	assert.Empty(t, frames)
-	select {
-	case <-changed:
-		t.Fatal("nothing changed")
-	default:
-	}
-	kept, readings := s.Kept()
-	assert.Equal(t, 4, kept)
-	assert.Equal(t, 12, readings)
-}
-
-func TestRingIsBoundedByReadings(t *testing.T) {
-	s := NewStore(100, 10)
-	for i := range 20 {
-		s.Append(frame(i, 4))
-	}
-	kept, readings := s.Kept()
-	assert.Equal(t, 2, kept)
-	assert.Equal(t, 8, readings)
-	s.Append(frame(20, 50))
-	frames, _ := s.After(0, nil)
-	assert.Equal(t, []uint64{21}, seqs(frames), "the newest is kept whatever its size")
-	for i := range 300 {
-		s.Append(frame(21+i, i%7))
-	}
-	_, readings = s.Kept()
-	assert.LessOrEqual(t, readings, 10)
-}
-
-func TestSince(t *testing.T) {
-	s := NewStore(100, 1000)
-	assert.Zero(t, s.Since(5000))
-	for i := range 20 {
-		s.Append(frame(i, 1))
-	}
-	assert.EqualValues(t, 19, s.Since(0), "the newest itself")
-	assert.EqualValues(t, 14, s.Since(5000))
-	assert.EqualValues(t, 0, s.Since(1<<63))
-}
-
-func TestReadersNeverSeeAnythingChange(t *testing.T) {
-	s := NewStore(16, 10_000)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			var last uint64
-			for last < 500 {
-				frames, changed := s.After(last, nil)
-				for _, f := range frames {
-					assert.Greater(t, f.Seq, last)
-					last = f.Seq
-				}
-				if len(frames) == 0 {
-					<-changed
-				}
-			}
-		})
-	}
-	for i := range 500 {
-		s.Append(frame(i, 3))
-	}
-	wg.Wait()
-}
 
 func TestSchema(t *testing.T) {
 	c, err := catalog.Load()

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/warpwatch/warpwatch/node-agent/internal/device"
@@ -42,38 +43,39 @@ type Fold struct {
 	Min, Max float64
 	Bits     uint64
 	sum      float64
-	count    uint32 // frames with a reading; 0 when there was none
+	weight   float64 // seconds that the readings stand for; 0 when there was none
 }
 
 // OK reports whether there was a reading.
-func (f Fold) OK() bool { return f.count > 0 }
+func (f Fold) OK() bool { return f.weight > 0 }
 
-func (f *Fold) add(least, mean, greatest float64) {
-	if f.count == 0 {
+// add takes a reading that stands for a time: one of many in quick succession says less of the mean than another.
+func (f *Fold) add(least, mean, greatest, weight float64) {
+	if f.weight == 0 {
 		f.Min, f.Max = least, greatest
 	}
 	f.Min, f.Max = min(f.Min, least), max(f.Max, greatest)
-	f.sum += mean
-	f.count++
+	f.sum += mean * weight
+	f.weight += weight
 }
 
 func (f *Fold) merge(o Fold) {
 	switch {
-	case o.count == 0:
-	case f.count == 0:
+	case o.weight == 0:
+	case f.weight == 0:
 		*f = o
 	default:
 		f.Min, f.Max, f.Bits = min(f.Min, o.Min), max(f.Max, o.Max), f.Bits|o.Bits
 		f.sum += o.sum
-		f.count += o.count
+		f.weight += o.weight
 	}
 }
 
 // windowBlocks is in how many steps a window slides over its own length.
 const windowBlocks = 15
 
-// Window folds the newest frames of a store, those of the last Length. It slides in steps of a fifteenth of that, so it
-// covers up to one step more; whoever reads it changes nothing for others. It is not safe for concurrent use.
+// Window folds the newest frames of a store, those of the last Length, as they are published. It slides in steps of a
+// fifteenth of that, so it covers up to one step more. What Update gave is for one goroutine at a time.
 type Window struct {
 	Length time.Duration
 
@@ -81,57 +83,81 @@ type Window struct {
 	groups device.Groups
 	step   time.Duration
 
+	mu     sync.Mutex // of what follows
+	last   *Frame
+	newest folded
+	blocks [windowBlocks + 1]block
+
+	shown folded // as of the last Update
+	folds []Fold
+}
+
+// folded are the columns of a schema that are folded.
+type folded struct {
 	schema  *Schema
-	columns []int  // of the schema, those that are folded
-	seq     uint64 // newest frame in the blocks
-	newest  int64  // its step, counted from the Unix epoch
-	blocks  [windowBlocks + 1]block
-	folds   []Fold
-	frames  []*Frame
+	columns []int
 }
 
 // block is what the columns went through in one step.
 type block struct {
-	step  int64
+	step  int64 // counted from the Unix epoch
 	folds []Fold
 }
 
-// NewWindow prepares a window over some groups.
+// NewWindow folds what a store has and gets of some groups, until Close. What the store has already is folded without
+// extents.
 func NewWindow(store *Store, groups device.Groups, length time.Duration) *Window {
-	return &Window{Length: length, store: store, groups: groups, step: max(length/windowBlocks, time.Millisecond)}
+	w := &Window{Length: length, store: store, groups: groups, step: max(length/windowBlocks, time.Millisecond)}
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	if newest := store.newest.Load(); newest != nil {
+		since := newest.Time.Add(-length - w.step)
+		// What cannot be read is not folded: the window is as one that began later.
+		_ = each(slices.Clone(store.chunks), store.oldest, func(f *Frame) bool {
+			if f.Time.After(since) && f.Seq < newest.Seq {
+				w.take(f)
+			}
+			return true
+		})
+		w.take(newest)
+	}
+	store.windows = append(slices.Clone(store.windows), w)
+	return w
 }
 
-// Update folds what is new up to a frame of the store.
-func (w *Window) Update(to *Frame) {
-	if to.Seq <= w.seq {
-		return
+// Close ends the folding.
+func (w *Window) Close() {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	w.store.windows = slices.DeleteFunc(slices.Clone(w.store.windows), func(o *Window) bool { return o == w })
+}
+
+// Update brings Columns, Folds and Mean up to the newest frame, and returns that; nil before the first.
+func (w *Window) Update() *Frame {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		return nil
 	}
-	w.frames, _ = w.store.After(w.seq, w.frames[:0])
-	since := w.stepOf(to) - windowBlocks
-	for _, f := range w.frames {
-		if f.Seq <= to.Seq && w.stepOf(f) >= since {
-			w.fold(f)
-		}
+	if w.shown.schema != w.newest.schema {
+		w.shown, w.folds = w.newest, make([]Fold, len(w.newest.columns))
 	}
-	clear(w.frames) // they need not be kept for this
-	if w.schema != to.Schema {
-		w.adopt(to.Schema)
-	}
-	w.seq, w.newest = to.Seq, w.stepOf(to)
+	newest := w.stepOf(w.last)
 	clear(w.folds)
 	for i := range w.blocks {
-		if b := &w.blocks[i]; b.folds != nil && b.step >= w.newest-windowBlocks && b.step <= w.newest {
+		if b := &w.blocks[i]; b.folds != nil && b.step >= newest-windowBlocks && b.step <= newest {
 			for j := range b.folds {
 				w.folds[j].merge(b.folds[j])
 			}
 		}
 	}
+	return w.last
 }
 
 func (w *Window) stepOf(f *Frame) int64 { return f.Time.UnixNano() / int64(w.step) }
 
-// Columns are the folded columns of the newest frame's schema. Folds are in the same order.
-func (w *Window) Columns() []int { return w.columns }
+// Columns are the folded columns of the schema of Update's frame. Folds are in the same order.
+func (w *Window) Columns() []int { return w.shown.columns }
 
 // Folds are what the columns went through, as of the last Update. They hold until the next one.
 func (w *Window) Folds() []Fold { return w.folds }
@@ -139,7 +165,7 @@ func (w *Window) Folds() []Fold { return w.folds }
 // Mean of a fold, a little finer than a single reading.
 func (w *Window) Mean(i int) float64 {
 	f := w.folds[i]
-	mean, row := f.sum/float64(f.count), w.schema.Columns[w.columns[i]].Row
+	mean, row := f.sum/f.weight, w.shown.schema.Columns[w.shown.columns[i]].Row
 	const finer = 100
 	multiplier, divisor := float64(row.Multiplier), float64(row.Divisor)*finer
 	if v := math.Round(mean*divisor/multiplier) * multiplier / divisor; !math.IsInf(v, 0) && !math.IsNaN(v) {
@@ -148,19 +174,23 @@ func (w *Window) Mean(i int) float64 {
 	return min(max(mean, f.Min), f.Max)
 }
 
-// fold adds a frame to the block of its step.
-func (w *Window) fold(f *Frame) {
-	if w.schema != f.Schema {
+// take adds a frame to the block of its step.
+func (w *Window) take(f *Frame) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.newest.schema != f.Schema {
 		w.adopt(f.Schema)
 	}
+	w.last = f
 	step := w.stepOf(f)
 	b := &w.blocks[uint64(step)%uint64(len(w.blocks))]
 	if b.folds == nil || b.step != step {
 		b.step = step
-		b.folds = slices.Grow(b.folds[:0], len(w.columns))[:len(w.columns)]
+		b.folds = slices.Grow(b.folds[:0], len(w.newest.columns))[:len(w.newest.columns)]
 		clear(b.folds)
 	}
-	for i, column := range w.columns {
+	weight := max(f.Schema.Node.Period, time.Millisecond).Seconds()
+	for i, column := range w.newest.columns {
 		r := f.Readings[column]
 		if !r.OK() {
 			continue
@@ -176,7 +206,7 @@ func (w *Window) fold(f *Frame) {
 				}
 			}
 		}
-		b.folds[i].add(least, mean, greatest)
+		b.folds[i].add(least, mean, greatest, weight)
 		if f.Schema.Columns[column].Metric == device.ClockEventReasons && r.Value >= 0 {
 			b.folds[i].Bits |= uint64(r.Value)
 		}
@@ -185,11 +215,13 @@ func (w *Window) fold(f *Frame) {
 
 // adopt takes over a schema. What devices that are in both went through is kept.
 func (w *Window) adopt(s *Schema) {
-	old := make(map[string]int, len(w.columns))
-	if w.schema != nil {
-		for i, column := range w.columns {
-			old[key(w.schema, column)] = i
-		}
+	if w.newest.schema != nil && w.newest.schema.shares(s) {
+		w.newest.schema = s
+		return
+	}
+	old := make(map[string]int, len(w.newest.columns))
+	for i, column := range w.newest.columns {
+		old[key(w.newest.schema, column)] = i
 	}
 	var columns []int
 	var from []int // index into the old columns, -1 for a new one
@@ -216,7 +248,7 @@ func (w *Window) adopt(s *Schema) {
 		}
 		w.blocks[i].folds = folds
 	}
-	w.schema, w.columns, w.folds = s, columns, make([]Fold, len(columns))
+	w.newest = folded{schema: s, columns: columns}
 }
 
 // key names a column whatever its place in a schema.

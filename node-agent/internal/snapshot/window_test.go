@@ -26,7 +26,7 @@ func newWindowBench(t testing.TB, frames int, uuids ...string) *windowBench {
 	require.NoError(t, err)
 	rows, err := LoadRows(c)
 	require.NoError(t, err)
-	b := &windowBench{t: t, store: NewStore(frames, 1<<24), rows: rows, at: time.Unix(1_800_000_000, 0)}
+	b := &windowBench{t: t, store: NewStore(time.Duration(frames)*time.Second, 1<<24), rows: rows, at: time.Unix(1_800_000_000, 0)}
 	b.devices(uuids...)
 	return b
 }
@@ -51,7 +51,7 @@ func (b *windowBench) tick(extents []device.Extent, watts ...float64) *Frame {
 	}
 	b.at = b.at.Add(time.Second)
 	f := &Frame{Time: b.at, Schema: b.schema, Readings: b.schema.Flatten(values), Extents: extents, Status: &Status{}}
-	b.store.Append(f)
+	require.NoError(b.t, b.store.Append(f))
 	return f
 }
 
@@ -75,15 +75,15 @@ func TestWindowKeepsTheSpike(t *testing.T) {
 	b := newWindowBench(t, 100, "GPU-0")
 	early, late := NewWindow(b.store, device.AllGroups, 30*time.Second), NewWindow(b.store, device.AllGroups, 30*time.Second)
 	b.tick(nil, 700)
-	early.Update(b.store.Newest())
+	early.Update()
 	for range 29 {
 		f := b.tick(nil, 100)
 		if f.Seq%7 == 0 {
-			early.Update(f)
+			early.Update()
 		}
 	}
 	for _, w := range []*Window{early, late} {
-		w.Update(b.store.Newest())
+		w.Update()
 		f, mean := b.of(w, "GPU-0", device.Power)
 		assert.Equal(t, 100.0, f.Min)
 		assert.Equal(t, 700.0, f.Max)
@@ -94,7 +94,7 @@ func TestWindowKeepsTheSpike(t *testing.T) {
 	for range 4 {
 		b.tick(nil, 101)
 	}
-	early.Update(b.store.Newest())
+	early.Update()
 	f, _ := b.of(early, "GPU-0", device.Power)
 	assert.Equal(t, 101.0, f.Max, "the spike is more than a window ago")
 	f, _ = b.of(early, "GPU-0", device.ClockEventReasons)
@@ -104,11 +104,14 @@ func TestWindowKeepsTheSpike(t *testing.T) {
 func TestWindowCountsReadingsOnly(t *testing.T) {
 	b := newWindowBench(t, 100, "GPU-0")
 	w := NewWindow(b.store, device.AllGroups, 30*time.Second)
-	w.Update(b.tick(nil, -1))
+	b.tick(nil, -1)
+	w.Update()
 	f, _ := b.of(w, "GPU-0", device.Power)
 	assert.False(t, f.OK())
-	w.Update(b.tick(nil, 200))
-	w.Update(b.tick(nil, -1))
+	b.tick(nil, 200)
+	w.Update()
+	b.tick(nil, -1)
+	w.Update()
 	f, mean := b.of(w, "GPU-0", device.Power)
 	assert.Equal(t, []float64{200, 200, 200}, []float64{f.Min, mean, f.Max})
 }
@@ -116,7 +119,8 @@ func TestWindowCountsReadingsOnly(t *testing.T) {
 func TestWindowTakesTheDriversOwnSamples(t *testing.T) {
 	b := newWindowBench(t, 100, "GPU-0", "GPU-1")
 	w := NewWindow(b.store, device.AllGroups, 30*time.Second)
-	w.Update(b.tick([]device.Extent{{Device: 1, Metric: device.Power, Min: 50.0004, Mean: 220, Max: 900, Count: 50}}, 200, 210))
+	b.tick([]device.Extent{{Device: 1, Metric: device.Power, Min: 50.0004, Mean: 220, Max: 900, Count: 50}}, 200, 210)
+	w.Update()
 	f, mean := b.of(w, "GPU-1", device.Power)
 	assert.Equal(t, []float64{50, 220, 900}, []float64{f.Min, mean, f.Max})
 	f, _ = b.of(w, "GPU-0", device.Power)
@@ -126,9 +130,11 @@ func TestWindowTakesTheDriversOwnSamples(t *testing.T) {
 func TestWindowOutlivesAChangeOfDevices(t *testing.T) {
 	b := newWindowBench(t, 100, "GPU-0", "GPU-1")
 	w := NewWindow(b.store, device.AllGroups, 30*time.Second)
-	w.Update(b.tick(nil, 500, 600))
+	b.tick(nil, 500, 600)
+	w.Update()
 	b.devices("GPU-2", "GPU-1")
-	w.Update(b.tick(nil, 100, 110))
+	b.tick(nil, 100, 110)
+	w.Update()
 	f, _ := b.of(w, "GPU-1", device.Power)
 	assert.Equal(t, 600.0, f.Max)
 	f, _ = b.of(w, "GPU-2", device.Power)
@@ -141,10 +147,13 @@ func TestWindowWhenTheClockIsSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newWindowBench(t, 100, "GPU-0")
 			w := NewWindow(b.store, device.AllGroups, 30*time.Second)
-			w.Update(b.tick(nil, 500))
+			b.tick(nil, 500)
+			w.Update()
 			b.at = b.at.Add(by)
-			w.Update(b.tick(nil, 100))
-			w.Update(b.tick(nil, 110))
+			b.tick(nil, 100)
+			w.Update()
+			b.tick(nil, 110)
+			w.Update()
 			f, mean := b.of(w, "GPU-0", device.Power)
 			assert.Equal(t, []float64{100, 105, 110}, []float64{f.Min, mean, f.Max})
 		})
@@ -154,7 +163,8 @@ func TestWindowWhenTheClockIsSet(t *testing.T) {
 func TestWindowFoldsWhatItIsToldTo(t *testing.T) {
 	b := newWindowBench(t, 100, "GPU-0")
 	w := NewWindow(b.store, device.GroupsOf(device.GroupPower, device.GroupMemory), 30*time.Second)
-	w.Update(b.tick(nil, 500))
+	b.tick(nil, 500)
+	w.Update()
 	var names []string
 	for _, column := range w.Columns() {
 		names = append(names, b.schema.Columns[column].Metric.String())
@@ -162,19 +172,53 @@ func TestWindowFoldsWhatItIsToldTo(t *testing.T) {
 	assert.Equal(t, []string{"gpu_memory_used_bytes", "gpu_memory_free_bytes", "gpu_power_watts", "gpu_power_instant_watts"}, names)
 }
 
+// Samples in quick succession say no more of the mean than those that stand for longer.
+func TestWindowWeighsByTime(t *testing.T) {
+	b := newWindowBench(t, 100, "GPU-0")
+	w := NewWindow(b.store, device.AllGroups, 30*time.Second)
+	b.tick(nil, 100)
+	quick := b.schema.Node
+	quick.Period = 100 * time.Millisecond
+	b.schema = b.schema.At(quick)
+	for range 10 {
+		b.at = b.at.Add(-900 * time.Millisecond)
+		b.tick(nil, 300)
+	}
+	assert.EqualValues(t, 11, w.Update().Seq)
+	f, mean := b.of(w, "GPU-0", device.Power)
+	assert.Equal(t, []float64{100, 200, 300}, []float64{f.Min, mean, f.Max})
+}
+
+// A window that is made later knows what the store kept.
+func TestWindowOfThePast(t *testing.T) {
+	b := newWindowBench(t, 100, "GPU-0")
+	b.tick(nil, 900)
+	for range 50 {
+		b.tick(nil, 100)
+	}
+	b.tick(nil, 500)
+	b.tick(nil, -1)
+	w := NewWindow(b.store, device.AllGroups, 30*time.Second)
+	w.Update()
+	f, _ := b.of(w, "GPU-0", device.Power)
+	assert.Equal(t, []float64{100, 500}, []float64{f.Min, f.Max})
+	w.Close()
+	b.tick(nil, 700)
+	assert.EqualValues(t, 53, w.Update().Seq)
+}
+
 func BenchmarkWindow(b *testing.B) {
 	bench := newWindowBench(b, 400, "0", "1", "2", "3", "4", "5", "6", "7")
 	bench.schema.Node.Period = 100 * time.Millisecond
 	w := NewWindow(bench.store, device.AllGroups, 30*time.Second)
-	var frames []*Frame
 	for range 300 {
-		frames = append(frames, bench.tick(nil, 1, 2, 3, 4, 5, 6, 7, 8))
+		bench.tick(nil, 1, 2, 3, 4, 5, 6, 7, 8)
 		bench.at = bench.at.Add(-900 * time.Millisecond)
 	}
-	w.Update(frames[298])
+	last := bench.store.Newest()
 	b.ReportAllocs()
 	for b.Loop() {
-		w.seq = 298
-		w.Update(frames[299])
+		w.take(last)
+		w.Update()
 	}
 }

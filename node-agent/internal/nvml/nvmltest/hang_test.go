@@ -21,7 +21,7 @@ func hang(t *testing.T) {
 	require.NoError(t, err)
 	rows, err := snapshot.LoadRows(cat)
 	require.NoError(t, err)
-	store := snapshot.NewStore(100, 1<<20)
+	store := snapshot.NewStore(99*time.Second, 1<<24)
 	c := collect.New(collect.Options{
 		Source: loaded(t).Source, Store: store, Rows: rows, Metrics: collect.NewMetrics(prometheus.NewRegistry()),
 		Node: snapshot.Node{Name: "n1", Period: 50 * time.Millisecond}, Logger: slog.New(slog.DiscardHandler),

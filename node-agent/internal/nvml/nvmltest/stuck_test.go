@@ -90,7 +90,7 @@ func onSome(t *testing.T, s *trap, body func(store *snapshot.Store)) {
 		m, err := nvmltest.New(spec, nvmltest.Options{Now: time.Now, Before: s.before})
 		require.NoError(t, err)
 		s.machine, s.events = m, snapshot.NewEventLog(100)
-		store := snapshot.NewStore(100, 1<<22)
+		store := snapshot.NewStore(99*time.Second, 1<<24)
 		log := slog.New(slog.DiscardHandler)
 		c := collect.New(collect.Options{
 			Source: nvmlsource.New(m, nvmlsource.Options{Proc: proc, Logger: log, Now: time.Now}), Store: store, Rows: rows,
