@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -14,13 +15,17 @@ const failureTTL = 2 * time.Second
 // something as soon as it has scraped.
 const emptyTTL = 5 * time.Second
 
+// mostEntries bounds what a cache remembers: of more tenants than that each may be asked for again.
+const mostEntries = 64
+
 // cache remembers one value for each key for a while. Of the callers that need a value at the same time one loads it
-// and the others wait. It starts no goroutines.
+// and the others wait. It starts no goroutines. Of too many values the one that was loaded first goes.
 type cache[T any] struct {
 	mu      sync.Mutex
 	entries map[string]*entry[T]
 	now     func() time.Time
 	empty   func(T) bool // whether a value is nothing; nil for never
+	most    int          // values that are kept; 0 for mostEntries
 }
 
 type entry[T any] struct {
@@ -118,9 +123,29 @@ func (c *cache[T]) claim(key string) (e *entry[T], mine bool) {
 		default:
 		}
 	}
+	if len(c.entries) >= cmp.Or(c.most, mostEntries) {
+		c.forgetOldest()
+	}
 	e = &entry[T]{done: make(chan struct{})}
 	c.entries[key] = e
 	return e, true
+}
+
+// forgetOldest drops the value that was loaded first. What is being loaded stays: somebody waits for it. The caller holds mu.
+func (c *cache[T]) forgetOldest() {
+	oldest, found := "", false
+	for key, e := range c.entries {
+		select {
+		case <-e.done:
+			if !found || e.until.Before(c.entries[oldest].until) {
+				oldest, found = key, true
+			}
+		default:
+		}
+	}
+	if found {
+		delete(c.entries, oldest)
+	}
 }
 
 func (c *cache[T]) settle(key string, e *entry[T], ttl time.Duration, gaveUp bool) {

@@ -106,6 +106,7 @@ func newEndpoint(spec Endpoint, o Options) (*endpoint, error) {
 	} {
 		c.setUp(o.now)
 	}
+	e.maxima.most, e.declared.most = 8*mostEntries, 8*mostEntries // of several for each tenant
 	e.vocabulary.empty = func(v vocabulary) bool { return v.series != nil && len(v.series) == 0 }
 	e.inventory.empty = func(i *inventory) bool { return len(i.roster) == 0 }
 	e.agents.empty = func(known []Agent) bool { return len(known) == 0 }
