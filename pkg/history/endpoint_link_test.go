@@ -110,7 +110,7 @@ func TestEndlessAnswerCostsItsLimit(t *testing.T) {
 
 func TestAnswersOfAnySizeAreReadWhole(t *testing.T) {
 	reading := &budget{size: 1 << 30}
-	for _, size := range []int{0, 1, firstPiece - 1, firstPiece, firstPiece + 1, firstPiece + piece, firstPiece + piece + 1, 3*piece + 7} {
+	for _, size := range []int{0, 1, firstPiece - 1, firstPiece, firstPiece + 1, firstPiece + piece, firstPiece + piece + 1, 3*piece + 7, 9 * piece, piece / 2, 4 * piece} {
 		text := make([]byte, size)
 		for i := range text {
 			text[i] = byte(i * 31)
@@ -126,6 +126,11 @@ func TestAnswersOfAnySizeAreReadWhole(t *testing.T) {
 				t.Errorf("%d bytes: changed by another answer, %v", size, err)
 			}
 			other.release()
+			next, err := reading.read(bytes.NewReader(text))
+			if err != nil || !bytes.Equal(next.text, text) || !bytes.Equal(kept, text) {
+				t.Errorf("%d bytes in memory used before: got %d, %v", size, len(next.text), err)
+			}
+			next.release()
 		}
 	}
 }

@@ -23,6 +23,9 @@ const (
 	piece      = 1 << 20
 )
 
+// largestKept is how many bytes of memory for a whole answer are kept for the next one, until they are collected.
+const largestKept = 64 << 20
+
 // largestRefusal is how much is read of an answer that is none: it holds a message at most.
 const largestRefusal = 1 << 20
 
@@ -33,6 +36,7 @@ type budget struct {
 	used atomic.Int64
 
 	firsts, pieces sync.Pool
+	wholes         sync.Pool // of whole large answers, so that one after the other costs no memory
 }
 
 func (b *budget) piece(size int) *[]byte {
@@ -48,11 +52,14 @@ func (b *budget) piece(size int) *[]byte {
 }
 
 func (b *budget) giveBack(p *[]byte) {
-	if len(*p) == firstPiece {
+	switch n := len(*p); {
+	case n == firstPiece:
 		b.firsts.Put(p)
-		return
+	case n == piece:
+		b.pieces.Put(p)
+	case n <= largestKept:
+		b.wholes.Put(p)
 	}
-	b.pieces.Put(p)
 }
 
 // body is an answer's whole text. It is not to be used after release.
@@ -73,6 +80,9 @@ func (b *body) release() {
 // own is the text in memory of its own, and the end of the body.
 func (b *body) own() []byte {
 	text := b.text
+	if b.first != nil && len(*b.first) > piece && len(text) > len(*b.first)/2 {
+		b.first = nil // the memory stays with the text
+	}
 	if b.first != nil {
 		text = append([]byte(nil), text...)
 	}
@@ -98,17 +108,31 @@ func (b *budget) read(from io.Reader) (body, error) {
 		case err == io.EOF && len(pieces) == 1:
 			return body{text: last[:filled], reading: b, first: pieces[0]}, nil
 		case err == io.EOF:
-			text := make([]byte, 0, whole+filled)
+			size := whole + filled
+			room := make([]byte, size+size/16+1) // for a next one that is a little larger
+			text := room[:0]
 			for _, p := range pieces[:len(pieces)-1] {
 				text = append(text, *p...)
 			}
 			text = append(text, last[:filled]...)
 			giveBack()
-			return body{text: text, reading: b}, nil
+			all := body{text: text, reading: b}
+			if len(room) > piece {
+				all.first = &room
+			}
+			return all, nil
 		case err != nil:
 			giveBack()
 			return body{}, err
 		case filled == len(last):
+			if len(pieces) == 1 && filled == firstPiece {
+				if known, ok := b.wholes.Get().(*[]byte); ok {
+					copy(*known, last)
+					b.giveBack(pieces[0])
+					pieces[0] = known
+					continue
+				}
+			}
 			whole, filled = whole+filled, 0
 			pieces = append(pieces, b.piece(piece))
 		}
