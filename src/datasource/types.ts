@@ -169,4 +169,11 @@ export interface LiveContinuation {
   data: unknown;
   stepMs: number;
   rangeMs: number;
+  /**
+   * How packets go on with the frame. Absent: rows of a time series. `replace`: each is the whole table. `append`: rows of a
+   * table that come after those there are. `cells`: values of the table's last column.
+   */
+  mode?: LiveMode;
 }
+
+export type LiveMode = 'replace' | 'append' | 'cells';

@@ -1,5 +1,7 @@
 import { type DataFrame, type Field, FieldType } from '@grafana/data';
 
+import { type Continued } from './Continued';
+
 interface Column {
   field: Field;
   values: unknown[];
@@ -17,7 +19,7 @@ const SLACK_ROWS = 256;
  * time and columns by name and labels, so that a packet which repeats, completes or overlaps what is there changes
  * nothing else. It holds at least the answer's range and at most that range and some slack.
  */
-export class Timeline {
+export class Timeline implements Continued {
   private times: number[];
   private readonly timeField: Field;
   /** By key, in the order of the answer. */

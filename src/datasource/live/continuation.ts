@@ -1,20 +1,24 @@
 import { type DataFrame, type DataQueryRequest, FieldType, rangeUtil } from '@grafana/data';
 
-import { type LiveContinuation } from '../types';
+import { type LiveContinuation, type LiveMode } from '../types';
 
 /** What the backend wrote into a frame that its stream continues; undefined for a static frame. */
 export function continuationOf(frame: DataFrame): LiveContinuation | undefined {
   const live: unknown = frame.meta?.custom?.live;
-  const hasTime = frame.fields.some(({ type }) => type === FieldType.time);
-  return hasTime && isContinuation(live) ? live : undefined;
+  if (!isContinuation(live)) {
+    return undefined;
+  }
+  return live.mode !== undefined || frame.fields.some(({ type }) => type === FieldType.time) ? live : undefined;
 }
+
+const MODES: Array<LiveMode | undefined> = [undefined, 'replace', 'append', 'cells'];
 
 function isContinuation(value: unknown): value is LiveContinuation {
   if (typeof value !== 'object' || value === null) {
     return false;
   }
-  const { path, stepMs, rangeMs } = value as Partial<LiveContinuation>;
-  return typeof path === 'string' && path !== '' && isPositive(stepMs) && isPositive(rangeMs);
+  const { path, stepMs, rangeMs, mode } = value as Partial<LiveContinuation>;
+  return typeof path === 'string' && path !== '' && isPositive(stepMs) && isPositive(rangeMs) && MODES.includes(mode);
 }
 
 function isPositive(value: unknown): boolean {

@@ -25,6 +25,18 @@ export function channelFailed(message: string, pollMs: number): Trouble {
   return { text: `Live updates stopped: ${withStop(message)} ${polling(pollMs)}` };
 }
 
+/** Grafana said nothing to the subscription: it dropped it, or a proxy holds the WebSocket and passes nothing. */
+export function unanswered(afterMs: number, pollMs: number): Trouble {
+  return {
+    text: `Live updates did not begin: Grafana has not answered the subscription within ${seconds(afterMs)}. ${CHECK_SOCKET} ${polling(pollMs)}`,
+  };
+}
+
+/** The data source has no place for one more stream. */
+export function refused(why: string, pollMs: number): Trouble {
+  return { text: `Live updates wait: ${withStop(why)} ${polling(pollMs)}` };
+}
+
 /** Connected, and nothing comes. */
 export function silent(sinceMs: number, pollMs: number): Trouble {
   return {

@@ -6,18 +6,26 @@ import {
   type QueryResultMetaNotice,
 } from '@grafana/data';
 import { type GrafanaLiveSrv, StreamingFrameAction } from '@grafana/runtime';
-import { catchError, defer, endWith, map, Observable, of, Subject, switchMap, timer } from 'rxjs';
+import { catchError, defer, endWith, map, Observable, of, Subject, switchMap, takeUntil, timer } from 'rxjs';
 
 import { messageOf } from '../../shared/messageOf';
 import { type LiveContinuation } from '../types';
+import { AppendedTable } from './AppendedTable';
+import { CellTable } from './CellTable';
+import { type Continued } from './Continued';
 import { failureOf } from './failureOf';
 import { type LiveSide } from './LiveSide';
+import { ReplacedTable } from './ReplacedTable';
 import { Timeline } from './Timeline';
-import { channelFailed, disconnected, silent, type Trouble } from './trouble';
+import { channelFailed, disconnected, refused, silent, type Trouble, unanswered } from './trouble';
 
 /** Silence that is worth a word, at least; slow streams get five of their own steps. */
 const SILENCE_MS = 15_000;
 const SILENCE_STEPS = 5;
+
+/** How long Grafana may take to answer a subscription; on a channel that others watch the next packet is the answer. */
+const ANSWER_MS = 5_000;
+const ANSWER_STEPS = 2;
 
 /** How often an answer is asked for in place of the stream, at most. */
 const POLL_MS = 10_000;
@@ -64,11 +72,16 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
   return new Observable<ChannelState>((subscriber) => {
     const pollMs = pollMsOf(continuation);
     const silenceMs = Math.max(SILENCE_MS, SILENCE_STEPS * continuation.stepMs);
-    const timeline = new Timeline(seed, continuation.rangeMs, continuation.stepMs);
+    const answerMs = Math.max(ANSWER_MS, ANSWER_STEPS * continuation.stepMs);
+    const timeline = continued(seed, continuation);
+    const answered = new Subject<void>();
     const heard = new Subject<void>();
     let troubles: Troubles = carried;
     let outdated = false;
     let told: QueryResultMetaNotice[] = [];
+    // Grafana hands out its own buffer while one subscribes; only what comes after is from the server.
+    let subscribed = false;
+    let awaited = false;
 
     const update = (change: Troubles) => {
       troubles = { ...troubles, ...change };
@@ -80,10 +93,20 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
         update({ channel: channelFailed(packet.failure, pollMs) });
         return;
       }
+      if (subscribed) {
+        answered.next();
+        if (awaited) {
+          awaited = false;
+          update({ channel: undefined });
+        }
+      }
       const before = JSON.stringify([outdated, told]);
+      const wait: unknown = packet.frame.meta?.custom?.refused;
       outdated = timeline.differsFrom(packet.frame);
       told = packet.frame.meta?.notices ?? [];
-      if (timeline.overlay(packet.frame) > 0) {
+      if (typeof wait === 'string') {
+        update({ channel: refused(wait, pollMs) });
+      } else if (timeline.overlay(packet.frame) > 0) {
         heard.next();
         update({ channel: undefined, silence: undefined });
       } else if (JSON.stringify([outdated, told]) !== before) {
@@ -105,9 +128,32 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
         }
       })
     );
+    subscriber.add(
+      timer(answerMs)
+        .pipe(takeUntil(answered))
+        .subscribe(() => {
+          awaited = true;
+          update({ channel: unanswered(answerMs, pollMs) });
+        })
+    );
     heard.next();
     subscriber.add(packets(live.service, uid, timeline.toFrame(), continuation).subscribe(onPacket));
+    subscribed = true;
   });
+}
+
+/** How packets go on with the seed. */
+function continued(seed: DataFrame, { mode, rangeMs, stepMs }: LiveContinuation): Continued {
+  switch (mode) {
+    case 'replace':
+      return new ReplacedTable(seed);
+    case 'append':
+      return new AppendedTable(seed, rangeMs);
+    case 'cells':
+      return new CellTable(seed);
+    default:
+      return new Timeline(seed, rangeMs, stepMs);
+  }
 }
 
 /** The frame with what the stream tells of its agents, beside what the answer told. */
@@ -134,15 +180,18 @@ function packets(
     if (!address) {
       return of({ failure: `the channel ${continuation.path} has no valid address` });
     }
+    const byRows = continuation.mode === undefined || continuation.mode === 'append';
     return live
       .getDataStream({
-        addr: { ...address, data: continuation.data },
-        frame: dataFrameToJSON(history),
+        // Grafana 13 calls `stream` what was `namespace` before.
+        addr: { ...address, ...{ stream: uid, namespace: uid }, data: continuation.data },
+        // Packets of the other modes have columns of their own, or replace everything.
+        frame: byRows ? dataFrameToJSON(history) : undefined,
         buffer: {
           // Grafana cuts to the panel's width by default, which would cut a longer history.
           maxLength: history.length + Math.ceil(continuation.rangeMs / continuation.stepMs) + SPARE_ROWS,
           maxDelta: continuation.rangeMs,
-          action: StreamingFrameAction.Append,
+          action: byRows ? StreamingFrameAction.Append : StreamingFrameAction.Replace,
         },
       })
       .pipe(map(toPacket), endWith({ failure: 'the stream ended' }));

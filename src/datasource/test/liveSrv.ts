@@ -20,6 +20,8 @@ export class FakeLive implements GrafanaLiveSrv {
   readonly connected = new BehaviorSubject(true);
   readonly subscriptions: LiveDataStreamOptions[] = [];
   watchers = 0;
+  /** Whether subscriptions are answered with the channel's columns. */
+  answers = true;
   private readonly channels = new Map<string, FakeChannel>();
 
   getConnectionState() {
@@ -34,8 +36,10 @@ export class FakeLive implements GrafanaLiveSrv {
       channel.buffer.resize(options.buffer ?? {});
       subscriber.next(responseOf(channel.buffer));
       const forwarding = channel.responses.subscribe(subscriber);
+      const answer = setTimeout(() => this.answers && subscriber.next(responseOf(channel.buffer)), 20);
       return () => {
         this.watchers--;
+        clearTimeout(answer);
         forwarding.unsubscribe();
       };
     });
