@@ -43,6 +43,9 @@ func TestStreamLimits(t *testing.T) {
 				t.Error(err)
 			}
 			time.Sleep(2 * time.Second)
+			if got := received.snapshot(); got[1].Schema == nil {
+				t.Error("the refusal is not taken back")
+			}
 			if times, _ := received.rows(0); len(times) < 2 {
 				t.Errorf("%d rows after", len(times))
 			}

@@ -61,14 +61,22 @@ func (d *Datasource) RunStream(ctx context.Context, req *backend.RunStreamReques
 
 // through runs a stream as soon as there is a place for it.
 func (d *Datasource) through(ctx context.Context, req *backend.RunStreamRequest, s *stream, sender *backend.StreamSender) error {
+	waited := false
 	place, err := d.gate.enter(ctx, req.Path, userOf(req.PluginContext), func(refusal string) error {
 		d.logger.FromContext(ctx).Warn("A live stream waits", "path", req.Path, "reason", refusal)
+		waited = true
 		return sender.SendFrame(refused(s.feed.schema(), refusal), data.IncludeSchemaOnly)
 	})
 	if err != nil {
 		return err
 	}
 	defer d.gate.leave(req.Path, place)
+	if waited {
+		// Browsers keep what a schema says until the next one.
+		if err := sender.SendFrame(s.feed.schema(), data.IncludeSchemaOnly); err != nil {
+			return fmt.Errorf("send the schema of %s: %w", req.Path, err)
+		}
+	}
 	s.told = func(schema *data.Frame) { d.gate.tell(place, schema) }
 	return s.run(ctx, sender)
 }

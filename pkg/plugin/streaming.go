@@ -25,6 +25,8 @@ type stream struct {
 	feed feed
 	// told is given the schema that viewers who join are to get, each time it has changed. It may be nil.
 	told func(schema *data.Frame)
+
+	empty bool // the last frame had no rows
 }
 
 // run sends packets until ctx ends, and then returns nil, or until the hub is closed.
@@ -82,6 +84,7 @@ func (s *stream) send(sender *backend.StreamSender) (sent bool, err error) {
 			err = sender.SendBytes(d.raw)
 		}
 	default:
+		d = s.emptied(d)
 		err = sender.SendFrame(d.frame, d.include)
 	}
 	if d.frame != nil && s.told != nil {
@@ -91,4 +94,25 @@ func (s *stream) send(sender *backend.StreamSender) (sent bool, err error) {
 		return false, fmt.Errorf("send a packet of %s: %w", s.path, err)
 	}
 	return true, nil
+}
+
+// emptied marks a frame without rows as meant so: browsers do not replace rows by none. It is said in the schema, and taken
+// back with the next rows.
+func (s *stream) emptied(d delivery) delivery {
+	rows := d.frame.Rows()
+	if rows > 0 && s.empty || rows == 0 {
+		d.include = data.IncludeAll
+	}
+	s.empty = rows == 0
+	if !s.empty {
+		return d
+	}
+	frame, meta := *d.frame, data.FrameMeta{}
+	if frame.Meta != nil {
+		meta = *frame.Meta
+	}
+	meta.Custom = map[string]any{"rows": 0}
+	frame.Meta = &meta
+	d.frame = &frame
+	return d
 }
