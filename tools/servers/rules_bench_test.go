@@ -70,7 +70,7 @@ func BenchmarkRollup(b *testing.B) {
 		if !ok {
 			b.Fatalf("the rules were not used: %s", got.Executed)
 		}
-		if diff := far(got.Series, raw(b, h, q, w)); diff != "" {
+		if diff := far(got.Series, raw(b, h, q, w), 0, 0); diff != "" {
 			b.Fatal(diff)
 		}
 		b.Run("ours-"+by, func(b *testing.B) {
