@@ -109,3 +109,6 @@ func listOf[T any](all []T, of func(T) string) string {
 	}
 	return strings.Join(texts, ", ")
 }
+
+// CompareDevices is the order of all tables: by cluster, node and index, as people count them.
+func CompareDevices(a, b gpu.Device) int { return compareDevices(a, b) }

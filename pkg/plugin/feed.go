@@ -62,6 +62,12 @@ func (d *Datasource) feedOf(path string, c channel, q query.Query) (feed, error)
 			return d.cellFeedOf(path, c, q)
 		}
 		return d.rowFeedOf(path, c, q)
+	case query.TypeInventory:
+		return d.inventoryFeed(c, q), nil
+	case query.TypeProcesses:
+		return d.processFeed(q), nil
+	case query.TypeEvents:
+		return d.eventFeed(path, q), nil
 	}
 	return nil, fmt.Errorf("%w: queries of type %q are not streamed", errNoChannel, q.Type)
 }

@@ -39,6 +39,9 @@ type fakePast struct {
 	rules    *history.Result // of recording rules; nil when there are none
 	status   []history.EndpointStatus
 	coverage history.Coverage
+
+	inventory history.Inventory
+	events    history.Events
 }
 
 func (f *fakePast) Coverage(context.Context, query.Scope) history.Coverage { return f.coverage }

@@ -33,6 +33,8 @@ type past interface {
 	Coverage(ctx context.Context, scope query.Scope) history.Coverage
 	Devices(ctx context.Context) ([]gpu.Device, []gpu.Notice)
 	Members(ctx context.Context, scope query.Scope, from, to time.Time) ([]history.Member, []gpu.Notice, error)
+	Inventory(ctx context.Context, scope query.Scope, w query.Window, metrics []catalog.Metric) history.Inventory
+	Events(ctx context.Context, q query.Query, w query.Window) history.Events
 	Agents(ctx context.Context) ([]history.Agent, []gpu.Notice)
 	Check(ctx context.Context) []history.EndpointStatus
 }
@@ -40,6 +42,7 @@ type past interface {
 // present is what agents measure now. Trouble with agents is part of the answers, never an error.
 type present interface {
 	Window(ctx context.Context, s live.Select) live.WindowResult
+	Now(ctx context.Context, s live.Select) live.NowResult
 	Subscribe(s live.Select) *live.Subscription
 	Nodes(ctx context.Context) ([]live.NodeStatus, error)
 	Devices() []gpu.Device
@@ -58,6 +61,8 @@ type Datasource struct {
 	finder    *live.Finder // nil where nobody looks for agents
 	handovers *handovers
 	rosters   rosters
+
+	toldEvents toldEvents
 
 	layouts   layouts
 	gate      gate

@@ -82,6 +82,12 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 		return d.promQL(ctx, r)
 	case query.TypeCoverage:
 		return d.coverage(ctx, r)
+	case query.TypeInventory:
+		return d.inventory(ctx, r)
+	case query.TypeProcesses:
+		return d.processes(ctx, r)
+	case query.TypeEvents:
+		return d.events(ctx, r)
 	}
-	return nil, badInput(fmt.Errorf("query type %q is not known: choose metric, promql or coverage", q.Type))
+	return nil, badInput(fmt.Errorf("query type %q is not known: choose metric, promql, coverage, inventory, processes or events", q.Type))
 }
