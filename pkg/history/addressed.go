@@ -23,7 +23,7 @@ func (h *History) macros(ctx context.Context, endpoints []*endpoint, q query.Que
 // left out: what it is asked next fails too.
 func (h *History) addressed(ctx context.Context, endpoints []*endpoint) map[catalog.Dialect]bool {
 	all := map[catalog.Dialect]bool{}
-	for _, o := range fanOut(ctx, endpoints, h.inventory) {
+	for _, o := range fanOutSoon(ctx, endpoints, h.inventory) {
 		if o.err == nil {
 			maps.Copy(all, o.value.addressed)
 		}

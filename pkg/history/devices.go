@@ -45,7 +45,7 @@ func (h *History) Devices(ctx context.Context) ([]gpu.Device, []gpu.Notice) {
 
 // roster asks endpoints for their devices.
 func (h *History) roster(ctx context.Context, endpoints []*endpoint) (roster, []gpu.Notice, error) {
-	good, notices, err := split(fanOut(ctx, endpoints, h.inventory))
+	good, notices, err := split(fanOutSoon(ctx, endpoints, h.inventory))
 	if err != nil {
 		return nil, nil, err
 	}

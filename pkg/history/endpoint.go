@@ -53,10 +53,14 @@ type endpoint struct {
 
 	cached *extents // of all endpoints of a History
 
-	useGET atomic.Bool // POST was refused
-	waits  waits
-	clock  theirClock
-	told   atomic.Pointer[[]Agent] // the agents that it listed when it last answered
+	background *background // of all endpoints of a History; nil for none
+
+	useGET  atomic.Bool // POST was refused
+	hung    atomic.Bool // it did not answer in time when it was last asked
+	probing atomic.Bool // it is being asked whether it answers again
+	waits   waits
+	clock   theirClock
+	told    atomic.Pointer[[]Agent] // the agents that it listed when it last answered
 
 	vocabulary cache[vocabulary]
 	inventory  cache[*inventory]
@@ -188,6 +192,12 @@ func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*htt
 		if resp, text, err = e.do(ctx, path, form, false); err == nil && resp.StatusCode/100 == 2 {
 			e.useGET.Store(true)
 		}
+	}
+	switch {
+	case err == nil:
+		e.hung.Store(false)
+	case errors.Is(context.Cause(ctx), errSlow):
+		e.hung.Store(true)
 	}
 	switch {
 	case err != nil && resp == nil:

@@ -17,36 +17,8 @@ const gapPatience = 2 * time.Second
 // errLost is the cause of a context that ended because another replica was faster.
 var errLost = errors.New("another replica has answered")
 
-// outcome is what came of asking one server.
-type outcome[T any] struct {
-	endpoint *endpoint
-	value    T
-	err      error
-}
-
 // gapped is an answer that can tell whether something is missing that another replica may have.
 type gapped interface{ gaps() bool }
-
-// fanOut asks all endpoints at the same time and waits for all. Each has its own time limit, so a slow one takes no time
-// from the others. Of the replicas of a cluster only one is asked as long as it answers soon, and without gaps; a replica
-// that was not needed has no outcome.
-func fanOut[T any](ctx context.Context, endpoints []*endpoint, ask func(context.Context, *endpoint) (T, error)) []outcome[T] {
-	groups := replicaGroups(endpoints)
-	outcomes := make([][]outcome[T], len(groups))
-	var wg sync.WaitGroup
-	for i, group := range groups {
-		wg.Go(func() {
-			if len(group) == 1 {
-				value, err := ask(ctx, group[0])
-				outcomes[i] = []outcome[T]{{group[0], value, group[0].asError(ctx, err)}}
-				return
-			}
-			outcomes[i] = race(ctx, group, ask)
-		})
-	}
-	wg.Wait()
-	return slices.Concat(outcomes...)
-}
 
 // askAll is fanOut without exception: there is an outcome for each endpoint, in their order.
 func askAll[T any](ctx context.Context, endpoints []*endpoint, ask func(context.Context, *endpoint) (T, error)) []outcome[T] {

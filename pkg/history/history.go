@@ -126,7 +126,7 @@ func New(endpoints []Endpoint, c *catalog.Catalog, o Options) (*History, error) 
 		if err != nil {
 			return nil, err
 		}
-		e.cached = cached
+		e.cached, e.background = cached, h.background
 		h.endpoints = append(h.endpoints, e)
 	}
 	return h, nil

@@ -30,7 +30,7 @@ func (h *History) Members(ctx context.Context, scope query.Scope, from, to time.
 	if len(endpoints) == 0 {
 		return nil, notices, nil
 	}
-	good, failed, err := split(fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) ([]found, error) {
+	good, failed, err := split(fanOutSoon(ctx, endpoints, func(ctx context.Context, e *endpoint) ([]found, error) {
 		return h.found(ctx, e, from, to)
 	}))
 	notices = append(notices, failed...)
