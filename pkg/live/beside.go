@@ -215,6 +215,7 @@ func toOwner(w *wire.Owner) gpu.Owner {
 	return gpu.Owner{
 		Namespace: w.GetNamespace(), Pod: w.GetPod(), Container: w.GetContainer(), SlurmJob: w.GetSlurmJob(), SlurmStep: w.GetSlurmStep(),
 		User: w.GetUser(), ContainerID: w.GetContainerId(), Replica: w.GetReplica(), Source: w.GetSource(),
+		Conflict: w.GetConflict(),
 	}
 }
 

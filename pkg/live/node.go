@@ -307,6 +307,7 @@ func (n *node) status() NodeStatus {
 	if n.schema != nil {
 		s.AgentVersion, s.Source = n.schema.Wire.GetAgentVersion(), n.schema.Wire.GetSource()
 		s.Period, s.Devices = n.schema.Period(), len(n.schema.Devices)
+		s.MinPeriod = time.Duration(n.schema.Wire.GetMinPeriodMs()) * time.Millisecond
 		s.LastSeen = n.arrived
 	}
 	return s

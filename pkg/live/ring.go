@@ -2,6 +2,7 @@ package live
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,6 +85,9 @@ type scale struct{ multiplier, divisor float64 }
 func (s scale) toCell(r gpu.Reading, before int64) cell {
 	if !r.OK() {
 		return cell{before, uint8(r.State)}
+	}
+	if math.Float64bits(s.value(before)) == math.Float64bits(r.Value) {
+		return cell{before, uint8(gpu.OK)}
 	}
 	scaled := math.Round(r.Value * s.divisor / s.multiplier)
 	if math.Abs(scaled) < 1<<62 {
@@ -221,6 +225,12 @@ func (r *ring) prepend(older *ring) {
 // A device has none when it never had a value in all that time and its last word is that it does not offer the metric
 // to this agent: somebody else may know.
 func (r *ring) series(metric string, since int64) []gpu.Series {
+	rows := r.block.rows
+	for i := range r.chunks {
+		if r.chunks[i].last >= since {
+			rows += blockRows
+		}
+	}
 	at := make(map[gpu.Identity]int)
 	var out []line
 	lineOf := func(d gpu.Device) *line {
@@ -228,7 +238,7 @@ func (r *ring) series(metric string, since int64) []gpu.Series {
 		if !ok {
 			i = len(out)
 			at[d.Identity] = i
-			out = append(out, line{})
+			out = append(out, line{Series: gpu.Series{Times: make([]int64, 0, rows), Values: make([]float64, 0, rows)}})
 		}
 		out[i].Device = d
 		return &out[i]
@@ -250,11 +260,8 @@ func (r *ring) series(metric string, since int64) []gpu.Series {
 				continue
 			}
 			l, scale := lineOf(c.schema.Devices[column.device]), c.schema.scale(column.index)
-			for row, t := range times[:s.rows] {
-				if t >= since {
-					l.add(t, scale.reading(cells[row]))
-				}
-			}
+			from, _ := slices.BinarySearch(times[:s.rows], since)
+			l.addAll(times[from:s.rows], cells[from:s.rows], scale)
 		}
 	}
 	if r.open != nil && len(r.open.columns[metric]) > 0 {
@@ -297,6 +304,27 @@ func (l *line) add(t int64, reading gpu.Reading) {
 		reading.Value = math.NaN()
 	}
 	l.Times, l.Values = append(l.Times, t), append(l.Values, reading.Value)
+}
+
+// addAll is add for the rows of a column. One that has values only, as most, is copied at once.
+func (l *line) addAll(times []int64, cells []cell, scale scale) {
+	for _, c := range cells {
+		if c.state != uint8(gpu.OK) {
+			for row, t := range times {
+				l.add(t, scale.reading(cells[row]))
+			}
+			return
+		}
+	}
+	if len(cells) == 0 {
+		return
+	}
+	values := l.Values
+	for _, c := range cells {
+		values = append(values, scale.value(c.value))
+	}
+	l.Times, l.Values = append(l.Times, times...), values
+	l.valued, l.last = true, gpu.OK
 }
 
 // samples calls yield with the samples from since on.
@@ -349,3 +377,6 @@ func (s *sealed) samples(schema *Schema, since int64, yield func(*Schema, wire.S
 		}
 	}
 }
+
+// RingBytes is how much memory the samples take that the hub holds.
+func (h *Hub) RingBytes() int { return int(h.rings.used.Load()) }

@@ -58,3 +58,21 @@ func BenchmarkLiveWire(b *testing.B) {
 	}
 	b.ReportMetric(float64(bytes)/float64(n*gpus), "B/GPU-s")
 }
+
+// BenchmarkRingAdd is what it takes to remember one sample of a node, sealing included.
+func BenchmarkRingAdd(b *testing.B) {
+	load := newTraining("n1", 8, 16)
+	schema := newSchema(Target{Node: "n1"}, load.schema)
+	r := newRing(&rings{limit: 256 << 20}, 8<<20, 15*time.Minute)
+	samples := make([]wire.Sample, 256)
+	for i := range samples {
+		samples[i] = load.next(time.Time{})
+	}
+	at := time.UnixMilli(1_800_000_000_000)
+	for i := 0; b.Loop(); i++ {
+		at = at.Add(time.Second)
+		sample := samples[i%len(samples)]
+		sample.Time = at
+		r.add(schema, sample)
+	}
+}

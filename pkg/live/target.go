@@ -93,6 +93,7 @@ type NodeStatus struct {
 	AgentVersion string // these are of the last schema, zero before the first
 	Source       string // "nvml" or "simulate"
 	Period       time.Duration
+	MinPeriod    time.Duration // how far apart samples are at least where readers wish it; 0 where wishes are not heard
 	Devices      int
 
 	ClockOffset time.Duration // agent's clock minus the plugin's, as measured
