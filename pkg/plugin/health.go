@@ -12,7 +12,6 @@ import (
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
-	"github.com/warpwatch/warpwatch/pkg/live"
 	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
@@ -21,10 +20,6 @@ var _ backend.CheckHealthHandler = (*Datasource)(nil)
 const (
 	// healthTimeout bounds the whole check: somebody waits for it with the settings open.
 	healthTimeout = 15 * time.Second
-	// agentsWait is how long agents have to answer within it.
-	agentsWait = 5 * time.Second
-	// agentsTried is how many agents a check connects to. More would say nothing new.
-	agentsTried = 32
 )
 
 // CheckHealth asks every server and a number of agents, and says of each what it is or what to change. A query that
@@ -42,44 +37,6 @@ func (d *Datasource) CheckHealth(ctx context.Context, req *backend.CheckHealthRe
 	wg.Go(func() { agents = d.checkAgents(ctx) })
 	wg.Wait()
 	return d.report(servers, agents).result()
-}
-
-// agentCheck is what came of trying agents.
-type agentCheck struct {
-	known     int
-	tried     []live.NodeStatus
-	connected int
-	devices   int // physical GPUs
-	err       error
-	notices   []gpu.Notice
-}
-
-func (d *Datasource) checkAgents(ctx context.Context) agentCheck {
-	var c agentCheck
-	if d.settings.Agents.Discovery == settings.DiscoverOff {
-		return c
-	}
-	known, err := d.live.Nodes(ctx)
-	c.known, c.err = len(known), err
-	chosen := map[string]bool{}
-	for _, n := range known[:min(agentsTried, len(known))] {
-		chosen[n.Cluster+groupSeparator+n.Address] = true
-	}
-	got := d.live.Window(ctx, live.Select{
-		Match: func(t live.Target) bool { return chosen[t.Cluster+groupSeparator+t.Address] }, Since: d.now(), Wait: agentsWait,
-	})
-	c.tried, c.notices = got.Nodes, got.Notices
-	for _, n := range c.tried {
-		if n.State == live.Connected {
-			c.connected++
-		}
-	}
-	for _, device := range d.live.Devices() {
-		if !device.IsMIG() {
-			c.devices++
-		}
-	}
-	return c
 }
 
 // report is a check's outcome before it becomes Grafana's.
@@ -143,7 +100,11 @@ func (d *Datasource) report(servers []history.EndpointStatus, agents agentCheck)
 	default:
 		text := fmt.Sprintf("agents %d/%d connected, %d GPUs", agents.connected, len(agents.tried), agents.devices)
 		if len(agents.tried) < agents.known {
-			text += fmt.Sprintf(" (tried %d of %d agents)", len(agents.tried), agents.known)
+			text += fmt.Sprintf(" (tried %d of %d agents", len(agents.tried), agents.known)
+			if agents.refused > 0 {
+				text += fmt.Sprintf("; %d more are not allowed or refuse", agents.refused)
+			}
+			text += ")"
 		}
 		parts = append(parts, text)
 		r.lines = append(r.lines, text)
@@ -151,7 +112,9 @@ func (d *Datasource) report(servers []history.EndpointStatus, agents agentCheck)
 			r.fail(strings.Join(append(textsOf(agents.notices), "no agent could be connected to"), " "))
 		}
 		r.lines = append(r.lines, versions(agents.tried)...)
+		r.lines = append(r.lines, clocks(agents.tried)...)
 	}
+	r.lines = append(r.lines, d.sourceLines()...)
 	if agents.err != nil {
 		r.lines = append(r.lines, agents.err.Error())
 	}
@@ -184,29 +147,6 @@ func textsOf(notices []gpu.Notice) []string {
 		texts[i] = n.Text
 	}
 	return texts
-}
-
-// versions lists which agent versions are in use.
-func versions(nodes []live.NodeStatus) []string {
-	count := map[string]int{}
-	var order []string
-	for _, n := range nodes {
-		if n.AgentVersion == "" {
-			continue
-		}
-		if count[n.AgentVersion] == 0 {
-			order = append(order, n.AgentVersion)
-		}
-		count[n.AgentVersion]++
-	}
-	var parts []string
-	for _, v := range order {
-		parts = append(parts, fmt.Sprintf("%s on %d", v, count[v]))
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return []string{"Agent versions: " + strings.Join(parts, ", ") + " nodes."}
 }
 
 func milliseconds(d time.Duration) string {

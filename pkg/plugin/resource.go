@@ -34,6 +34,8 @@ func (d *Datasource) newResources() backend.CallResourceHandler {
 		"variables": d.serveVariables,
 		"agents":    d.serveAgents,
 		"coverage":  d.serveCoverage,
+
+		"agents/page": d.serveAgentsPage,
 	} {
 		mux.HandleFunc("/"+path, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet {
@@ -172,44 +174,4 @@ func (d *Datasource) devices(ctx context.Context) ([]gpu.Device, []gpu.Notice, e
 		}
 	}
 	return devices, notices, nil
-}
-
-type agentInfo struct {
-	Cluster       string     `json:"cluster"`
-	Node          string     `json:"node"`
-	Address       string     `json:"address"`
-	State         string     `json:"state"`
-	Since         *time.Time `json:"since,omitempty"`
-	Error         string     `json:"error"`
-	Version       string     `json:"version"`
-	Source        string     `json:"source"`
-	PeriodMs      int64      `json:"periodMs"`
-	ClockOffsetMs int64      `json:"clockOffsetMs"`
-	Devices       int        `json:"devices"`
-}
-
-// serveAgents lists the agents that are known and how their connections are. It connects to none.
-func (d *Datasource) serveAgents(r *http.Request) (any, error) {
-	if d.broken != nil {
-		return nil, d.unusable()
-	}
-	nodes, err := d.live.Nodes(r.Context())
-	if err != nil && len(nodes) == 0 {
-		return nil, err
-	}
-	infos := []agentInfo{}
-	for _, n := range nodes {
-		info := agentInfo{
-			Cluster: n.Cluster, Node: n.Node, Address: n.Address, State: string(n.State), Version: n.AgentVersion, Source: n.Source,
-			PeriodMs: n.Period.Milliseconds(), ClockOffsetMs: n.ClockOffset.Milliseconds(), Devices: n.Devices,
-		}
-		if !n.Since.IsZero() {
-			info.Since = &n.Since
-		}
-		if n.Err != nil {
-			info.Error = n.Err.Error()
-		}
-		infos = append(infos, info)
-	}
-	return infos, nil
 }
