@@ -106,8 +106,16 @@ func (h *History) Events(ctx context.Context, q query.Query, w query.Window) Eve
 	from := w.From
 	out.List = slices.DeleteFunc(out.List, func(e gpu.Event) bool { return e.Time.Before(from) && !e.Until.After(from) || e.Time.After(w.To) })
 	slices.SortStableFunc(out.List, compareEvents)
+	if n := len(out.List); n > maxFoundEvents {
+		out.List = out.List[n-maxFoundEvents:]
+		out.Notices = append(out.Notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
+			"Prometheus shows %d events, and only the newest %d are kept: shorten the range or narrow the query.", n, maxFoundEvents)})
+	}
 	return out
 }
+
+// maxFoundEvents bounds the events of one answer.
+const maxFoundEvents = 100_000
 
 func compareEvents(a, b gpu.Event) int {
 	return cmp.Or(a.Time.Compare(b.Time), compareDevices(a.Device, b.Device), strings.Compare(a.Kind, b.Kind), cmp.Compare(a.XID, b.XID))
@@ -155,10 +163,11 @@ func (s *search) restrict(ctx context.Context) error {
 
 // track is one value of one device as one dialect shows it, on the grid; NaN where there is nothing.
 type track struct {
-	device gpu.Device
-	key    deviceKey
-	extra  string // value of the metric's SumOver label
-	values []float64
+	device  gpu.Device
+	key     deviceKey
+	dialect catalog.Dialect
+	extra   string // value of the metric's SumOver label
+	values  []float64
 }
 
 // tracks asks all servers for the raw values of a metric. filter is as for collectAll. Dialects are kept apart: each counts
@@ -190,7 +199,7 @@ func (s *search) tracks(ctx context.Context, m catalog.Metric, scope query.Scope
 			l := r.lines[key]
 			for _, at := range l.keys() {
 				if at.part < 0 {
-					found = append(found, track{device: r.device(key), key: key, extra: at.extra, values: l.columns[at].values})
+					found = append(found, track{device: r.device(key), key: key, dialect: dialect, extra: at.extra, values: l.columns[at].values})
 				}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
@@ -94,6 +95,7 @@ func (s *search) xids(ctx context.Context) (findings, error) {
 		return findings{}, err
 	}
 	out.notices, out.asked = append(out.notices, more.notices...), append(out.asked, more.asked...)
+	tell := s.teller()
 	for _, t := range counted {
 		code, err := strconv.ParseUint(t.extra, 10, 64)
 		if err != nil {
@@ -107,23 +109,20 @@ func (s *search) xids(ctx context.Context) (findings, error) {
 			if grown.by >= 2 {
 				detail = fmt.Sprintf("%.0f times", grown.by)
 			}
-			out.events = append(out.events, gpu.Event{Time: at(g, grown.at), Kind: gpu.KindXID, Origin: fromHistory, Device: t.device, XID: code, Detail: detail})
+			tell.add(gpu.Event{Time: at(g, grown.at), Kind: gpu.KindXID, Device: t.device, XID: code, Detail: detail}, "counter "+string(t.dialect))
 		}
 	}
-	counts := slices.Clone(out.events)
 	if latched, err = s.again(ctx, latched); err != nil {
 		return findings{}, err
 	}
 	for _, t := range latched {
 		for _, changed := range codes(t.values) {
-			e := gpu.Event{Time: at(g, changed.at), Kind: gpu.KindXID, Origin: fromHistory, Device: t.device, XID: uint64(changed.by)}
-			if !s.known(t.key, changed.at) && changed.from == 0 || slices.ContainsFunc(counts, func(c gpu.Event) bool { return s.same(c, e) }) {
-				continue
+			if changed.from != 0 || s.known(t.key, changed.at) {
+				tell.add(gpu.Event{Time: at(g, changed.at), Kind: gpu.KindXID, Device: t.device, XID: uint64(changed.by)}, "gauge "+string(t.dialect))
 			}
-			out.events = append(out.events, e)
 		}
 	}
-	out.events = s.once(out.events)
+	out.events = tell.events
 	return out, nil
 }
 
@@ -154,30 +153,38 @@ func (s *search) again(ctx context.Context, latched []track) ([]track, error) {
 	return append(kept, whole...), nil
 }
 
-// same reports whether two servers or exporters tell of one error: they see it at most a scrape apart.
-func (s *search) same(a, b gpu.Event) bool {
-	apart := a.Time.Sub(b.Time).Abs()
-	return a.XID == b.XID && keyOf(a.Device).parent() == keyOf(b.Device).parent() && apart <= s.w.Step+s.w.ScrapeInterval
+// teller collects events, each once: what several exporters, or a counter and a gauge, tell of one error they tell at most a
+// scrape apart. The first to tell counts.
+type teller struct {
+	within time.Duration
+	told   map[tellerKey][]toldAt
+	events []gpu.Event
 }
 
-// once leaves out what two dialects tell of the same error.
-func (s *search) once(events []gpu.Event) []gpu.Event {
-	slices.SortStableFunc(events, compareEvents)
-	type key struct {
-		device deviceKey
-		xid    uint64
-	}
-	last := map[key]gpu.Event{}
-	var kept []gpu.Event
-	for _, e := range events {
-		k := key{keyOf(e.Device).parent(), e.XID}
-		if before, ok := last[k]; ok && before.Time.Equal(e.Time) {
-			continue
+type tellerKey struct {
+	device deviceKey
+	xid    uint64
+}
+
+type toldAt struct {
+	time time.Time
+	by   string
+}
+
+func (s *search) teller() *teller {
+	return &teller{within: s.w.Step + s.w.ScrapeInterval, told: map[tellerKey][]toldAt{}}
+}
+
+func (t *teller) add(e gpu.Event, by string) {
+	key := tellerKey{keyOf(e.Device).parent(), e.XID}
+	for _, before := range t.told[key] {
+		if before.by != by && e.Time.Sub(before.time).Abs() <= t.within {
+			return
 		}
-		last[k] = e
-		kept = append(kept, e)
 	}
-	return kept
+	t.told[key] = append(t.told[key], toldAt{e.Time, by})
+	e.Origin = fromHistory
+	t.events = append(t.events, e)
 }
 
 // uncorrected finds memory errors that ECC could not correct.
@@ -190,17 +197,18 @@ func (s *search) uncorrected(ctx context.Context) (findings, error) {
 	if err != nil {
 		return findings{}, err
 	}
+	tell := s.teller()
 	for _, t := range counted {
 		for _, grown := range increases(t.values) {
 			if math.IsNaN(grown.from) && !s.known(t.key, grown.at) {
 				continue
 			}
-			out.events = append(out.events, gpu.Event{
-				Time: at(g, grown.at), Kind: gpu.KindECCUncorrected, Origin: fromHistory, Device: t.device,
+			tell.add(gpu.Event{
+				Time: at(g, grown.at), Kind: gpu.KindECCUncorrected, Device: t.device,
 				Detail: fmt.Sprintf("%s, %.0f since the driver was loaded", plural(int(grown.by), "uncorrected memory error", "uncorrected memory errors"), t.values[grown.at]),
-			})
+			}, string(t.dialect))
 		}
 	}
-	out.events = s.once(out.events)
+	out.events = tell.events
 	return out, nil
 }

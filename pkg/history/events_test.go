@@ -251,3 +251,28 @@ func TestEventsOfAPod(t *testing.T) {
 	wantEvents(t, eventsOver(t, h, `{"pods":["train-1"]}`, 900), "120 xid 31 rack1-gpu01 · GPU 1 · H100 80GB HBM3")
 	wantEvents(t, eventsOver(t, h, `{"pods":["nobody"]}`, 900))
 }
+
+// Two exporters count the same errors, a scrape apart: each is told once, and so is each of two errors in a row.
+func TestTwoExportersTellOfOneError(t *testing.T) {
+	s := &promtest.Store{}
+	s.Add(dcgmSeries("DCGM_FI_DEV_GPU_TEMP", 0), scraped(-600, 1200, always(40))...)
+	steps := func(late int64) func(int64) float64 {
+		return func(at int64) float64 {
+			switch {
+			case at < 300+late:
+				return 1
+			case at < 330+late:
+				return 2
+			}
+			return 3
+		}
+	}
+	s.Add(dcgmSeries("DCGM_EXP_XID_ERRORS_TOTAL", 0, "xid", "31"), scraped(-600, 1200, steps(30))...)
+	smi := map[string]string{
+		"__name__": "nvidia_smi_xid_errors_total", "uuid": "5e1f0000-0a00-4a00-8b00-000000000000", "xid": "31", "instance": "rack1-gpu01:9835", "job": "smi",
+	}
+	s.Add(smi, scraped(-600, 1200, steps(0))...)
+	wantEvents(t, eventsOver(t, open(t, s), `{"kinds":["xid"]}`, 900),
+		"330 xid 31 rack1-gpu01 · GPU 0 · H100 80GB HBM3",
+		"360 xid 31 rack1-gpu01 · GPU 0 · H100 80GB HBM3")
+}

@@ -26,7 +26,7 @@ func (d *Datasource) events(ctx context.Context, r request) (data.Frames, error)
 	var present live.NowResult
 	var wg sync.WaitGroup
 	if r.query.Source != query.SourceLive {
-		wg.Go(func() { past = d.history.Events(ctx, r.query, eventWindow(r.window)) })
+		wg.Go(func() { past = d.history.Events(ctx, r.query, eventWindow(r)) })
 	}
 	if withLive {
 		selected := selectEvents(r.query.Scope)

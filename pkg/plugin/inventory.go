@@ -41,9 +41,10 @@ func (d *Datasource) inventoryMetrics() []catalog.Metric {
 // eventPoints is how many points events of a range are looked for at.
 const eventPoints = 1500
 
-// eventWindow is the grid on which events are looked for in history: it depends on no panel's width.
-func eventWindow(o query.WindowOptions) query.Window {
-	o.MaxDataPoints = eventPoints
+// eventWindow is the grid on which events are looked for in history: it does not depend on a panel's width.
+func eventWindow(r request) query.Window {
+	o := r.window
+	o.MaxDataPoints, o.MinStep = eventPoints, r.query.MinStep
 	return query.NewWindow(o)
 }
 
@@ -102,7 +103,7 @@ func (d *Datasource) stock(ctx context.Context, r request, withLive bool) stock 
 			wg.Go(func() {
 				asked := r.query
 				asked.Type, asked.Kinds = query.TypeEvents, []string{gpu.KindXID}
-				s.errors = d.history.Events(ctx, asked, eventWindow(r.window))
+				s.errors = d.history.Events(ctx, asked, eventWindow(r))
 			})
 		}
 		wg.Go(func() { s.past = d.history.Inventory(ctx, r.query.Scope, query.NewWindow(r.window), metrics) })
