@@ -68,7 +68,7 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 		got.live.Series = upTo(got.live.Series, r.window.To)
 	}
 
-	step := liveStep(r.window, got.live.Period)
+	step := liveStep(r.window, eagerPeriod(got.live, got.wish))
 	if isInstant(r.query) {
 		step = max(got.live.Period, time.Second)
 	}
@@ -130,7 +130,8 @@ type fetched struct {
 	history history.Result
 	live    live.WindowResult
 	notices []gpu.Notice
-	since   time.Time // of the live window; zero when live data was not asked for
+	wish    time.Duration // how far apart live samples were asked to be; 0 for as they are
+	since   time.Time     // of the live window; zero when live data was not asked for
 }
 
 // fetch asks both sides at the same time. One that fails is a notice as long as the other has something; when nothing
@@ -154,7 +155,11 @@ func (d *Datasource) fetch(ctx context.Context, r request, m catalog.Metric, wit
 		if m.Kind == catalog.Counter {
 			from = from.Add(-counterSpan)
 		}
-		wg.Go(func() { f.live = window(ctx, d.live, selection{scope: r.query.Scope, metric: m}, from) })
+		wg.Go(func() {
+			of := selection{scope: r.query.Scope, metric: m}
+			f.wish = d.wish(ctx, r, of)
+			f.live = windowEvery(ctx, d.live, of, from, f.wish)
+		})
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -177,22 +182,6 @@ func (d *Datasource) fetch(ctx context.Context, r request, m catalog.Metric, wit
 		return f, noSide(nil, f.live)
 	}
 	return f, nil
-}
-
-// window reads the selected devices' live samples.
-func window(ctx context.Context, from present, s selection, since time.Time) live.WindowResult {
-	var result live.WindowResult
-	wait := liveWait
-	for n, name := range s.metrics() {
-		got := from.Window(ctx, live.Select{Match: s.matchesTarget, Metric: name, Since: since, Wait: wait})
-		if n == 0 {
-			result = got
-			result.Series = nil
-			wait = time.Millisecond // everybody was waited for
-		}
-		result.Series = s.filter(result.Series, got.Series, n)
-	}
-	return result
 }
 
 // onward leaves out what is before a time, and lines that end before it.

@@ -134,6 +134,7 @@ func (s *rowFeed) take(u live.Update) {
 	delete(s.troubles, u.Target.Address)
 	if n.columns.schema != u.Schema {
 		s.layOut(n, u.Schema)
+		n.expected = false // which is told anew, with the period that the agent has now
 	}
 	s.grow(n, u)
 	if len(n.columns.devices) == 0 {
