@@ -11,6 +11,9 @@ type Owner struct {
 	// Replica tells apart the shares of a GPU that several workloads were given; "" where it is not shared.
 	Replica string
 	Source  string // who says so: "kubelet", "slurm", "cgroup", or an exporter's labels: "exporter"
+	// Conflict says that processes tell otherwise than whoever gave the device away: "not_given" for a workload that runs on a
+	// device that it was not given, "not_used" for one that was given it and runs on others; "" where nothing contradicts.
+	Conflict string
 }
 
 // Known reports whether the owner names anybody.
