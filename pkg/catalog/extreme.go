@@ -88,3 +88,13 @@ func (c *Catalog) Blanks(low, high float64) []float64 {
 	slices.Sort(codes)
 	return codes
 }
+
+// Recorded reports whether the recording rules of dashboards/rules have the metric.
+func (m Metric) Recorded() bool {
+	switch m.Name {
+	case "gpu_utilization_ratio", "gpu_sm_active_ratio", "gpu_tensor_active_ratio", "gpu_memory_used_bytes", "gpu_power_watts",
+		"gpu_temperature_celsius", "gpu_sm_clock_hertz":
+		return true
+	}
+	return false
+}

@@ -66,6 +66,9 @@ func (h *History) Rollup(ctx context.Context, q query.Query, m catalog.Metric, w
 			if o.endpoint.Cluster != cluster {
 				continue
 			}
+			if ofOwners(q) {
+				continue // a job does not always run
+			}
 			gaps, few := ask.gapsOf(ctx, o.endpoint, merged)
 			if !few {
 				return Result{Executed: "# " + ask.unsure(gaps[0])}, false
@@ -75,8 +78,8 @@ func (h *History) Rollup(ctx context.Context, q query.Query, m catalog.Metric, w
 		total.add(merged)
 	}
 	result.Executed = executed(asked)
-	var fewest, most int
-	result.Series, result.Devices, fewest, most = total.series(gridOf(false, w), aggregation)
+	var fewest, most, mixed int
+	result.Series, result.Devices, fewest, most, mixed = total.series(gridOf(false, w), aggregation)
 	result.Holes = together(holes, w.Step)
 	if len(result.Series) == 0 {
 		if len(holes) > 0 {
@@ -85,6 +88,11 @@ func (h *History) Rollup(ctx context.Context, q query.Query, m catalog.Metric, w
 		return Result{Executed: result.Executed}, false
 	}
 	result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Info, Text: rollupText(ask.names[0], aggregation, fewest, most)})
+	if mixed > 0 {
+		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
+			"%s are not shown: they are of several recorded groups (models, or jobs of a namespace), and a p95 is not made of those of its parts.",
+			plural(mixed, "point", "points"))})
+	}
 	return result, true
 }
 
@@ -94,7 +102,10 @@ func rollupText(name, aggregation string, fewest, most int) string {
 		over = fmt.Sprintf("%d to %d GPUs", fewest, most)
 	}
 	exact := "the " + map[string]string{"max": "maximum", "min": "minimum", "sum": "sum"}[aggregation] + " is exact"
-	if aggregation == "avg" {
+	switch aggregation {
+	case quantileRule:
+		exact = "a step has the mean of what was recorded each minute"
+	case "avg":
 		exact = "the average is exact, the sum over the number of GPUs"
 	}
 	return fmt.Sprintf("From recording rules (%s): a line is of %s, %s, and values are up to 1 min older than their point.",
@@ -105,6 +116,9 @@ func rollupText(name, aggregation string, fewest, most int) string {
 func rollable(q query.Query, m catalog.Metric) bool {
 	switch q.AggregateBy {
 	case query.ByNode, query.ByCluster, query.ByModel:
+	case query.ByNamespace, query.ByJob:
+		// What the nodes and models of a job's devices are is not recorded.
+		return m.Recorded() && !q.Instant && q.Source != query.SourceLive && !q.Scope.SelectsGPUs() && !q.Scope.SelectsNodes() && !q.Scope.SelectsModels()
 	default:
 		return false
 	}
@@ -160,7 +174,7 @@ func (r rollupQuestion) one(ctx context.Context, e *endpoint) (rollup, error) {
 	if err != nil {
 		return rollup{}, err
 	}
-	if !r.worthIt(inv.roster) || inv.roster.split() && (r.metric.PerInstance || r.metric.NoMIG) {
+	if !r.query.RulesOnly(r.metric) && !r.worthIt(inv.roster) || inv.roster.split() && (r.metric.PerInstance || r.metric.NoMIG) {
 		return rollup{}, nil
 	}
 	out := rollup{usable: true, lines: map[string]*rollupLine{}}
@@ -177,6 +191,12 @@ func (r rollupQuestion) one(ctx context.Context, e *endpoint) (rollup, error) {
 	out.notices = remarks(e, a)
 	g := gridOf(false, r.window)
 	for _, s := range a.Series {
+		if ofOwners(r.query) {
+			if labels, ok := ownerGroup(r.query, e.Cluster, s.Labels); ok {
+				out.line(labels, len(g.times)).take(g, s, nameOfRule(s) == r.names[len(r.names)-1])
+			}
+			continue
+		}
 		d := gpu.Device{Identity: gpu.Identity{Cluster: e.Cluster, Node: s.Labels.Get("node")}, Model: s.Labels.Get("model")}
 		if name, ok := nodes[d.Node]; ok {
 			d.Node = name
@@ -353,7 +373,7 @@ func either(a, b float64, both func(a, b float64) float64) float64 {
 }
 
 // series are the lines with a value where they have one, and how many devices the newest points of a line are of.
-func (r *rollup) series(g grid, aggregation string) (list []gpu.Series, counts []int, fewest, most int) {
+func (r *rollup) series(g grid, aggregation string) (list []gpu.Series, counts []int, fewest, most, mixed int) {
 	of := map[string]int{}
 	for _, l := range r.lines {
 		values := make([]float64, len(g.times))
@@ -373,6 +393,12 @@ func (r *rollup) series(g grid, aggregation string) (list []gpu.Series, counts [
 				values[i] = l.min[i]
 			case "max":
 				values[i] = l.max[i]
+			case quantileRule:
+				if l.min[i] == l.max[i] {
+					values[i] = l.max[i]
+				} else {
+					mixed++ // several parts, whose quantile is not known
+				}
 			}
 		}
 		from, to := extent(values)
@@ -392,5 +418,5 @@ func (r *rollup) series(g grid, aggregation string) (list []gpu.Series, counts [
 	for _, s := range list {
 		counts = append(counts, of[labelKey(s.Labels)])
 	}
-	return list, counts, fewest, most
+	return list, counts, fewest, most, mixed
 }

@@ -11,9 +11,10 @@ import (
 
 // Recording rules of dashboards/rules are called gpu:<metric>:<what>_by_<level>, with the canonical metric's name after gpu_.
 const (
-	rollupPattern = "gpu:[a-z_]+:(sum|count|max|min)_by_(node|cluster)"
+	rollupPattern = "gpu:[a-z_]+:(sum|count|max|min|p95)_by_(node|cluster|job)"
 	levelNode     = "node"
 	levelCluster  = "cluster"
+	levelJob      = "job"
 )
 
 // rollupName is the name of a recording rule's series.
@@ -44,13 +45,16 @@ func recordedFrom(metric string) []string {
 	return nil
 }
 
+// quantileRule is the quantile over devices that is recorded. That of a group is none of those of its parts.
+const quantileRule = "p95"
+
 // rollupParts are the rules that a value is made of: an average of sum and count, so that it is exact however many devices
 // each node has. The count is always asked for, because it says what a line stands for.
 func rollupParts(aggregation string) []string {
 	switch aggregation {
 	case "avg":
 		return []string{"sum", "count"}
-	case "sum", "max", "min":
+	case "sum", "max", "min", quantileRule:
 		return []string{aggregation, "count"}
 	}
 	return nil
@@ -97,10 +101,35 @@ func nameOfRule(s rawSeries) string {
 
 // rollupLevel is the level whose rules answer a query: that of clusters where no node is told apart.
 func rollupLevel(q query.Query) string {
+	if ofOwners(q) {
+		return levelJob
+	}
 	if q.AggregateBy == query.ByNode || q.Scope.SelectsNodes() {
 		return levelNode
 	}
 	return levelCluster
+}
+
+// ofOwners reports whether lines are of what runs on the devices.
+func ofOwners(q query.Query) bool {
+	return q.AggregateBy == query.ByNamespace || q.AggregateBy == query.ByJob
+}
+
+// ownerGroup are the labels of the line that a series of a job's rule is part of, false for one that is of none.
+func ownerGroup(q query.Query, cluster string, labels labelSet) (map[string]string, bool) {
+	namespace, pod, job := labels.Get("namespace"), labels.Get("pod"), labels.Get("job_id")
+	name, value := "namespace", namespace
+	if q.AggregateBy == query.ByJob {
+		name, value = "job", job
+	}
+	if value == "" || !q.Scope.MatchesOwner(namespace, pod, job) {
+		return nil, false
+	}
+	group := map[string]string{name: value}
+	if cluster != "" {
+		group["cluster"] = cluster
+	}
+	return group, true
 }
 
 // recorded reports whether a server's rules know all that its exporters say of a metric.

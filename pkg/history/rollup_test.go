@@ -251,6 +251,9 @@ func TestRollupRulesAreShipped(t *testing.T) {
 	known := 0
 	for _, m := range mustCatalog(t).Metrics() {
 		series := recordedFrom(m.Name)
+		if m.Recorded() != (series != nil) {
+			t.Errorf("%s is recorded: %v", m.Name, m.Recorded())
+		}
 		if series == nil {
 			continue
 		}
@@ -260,7 +263,7 @@ func TestRollupRulesAreShipped(t *testing.T) {
 				t.Errorf("the rules of %s do not read %s", m.Name, name)
 			}
 		}
-		for _, aggregation := range m.Aggregations {
+		for _, aggregation := range append(slices.Clone(m.Aggregations), quantileRule) {
 			for _, part := range rollupParts(aggregation) {
 				for _, level := range []string{levelNode, levelCluster} {
 					name := rollupName(m.Name, part, level)
@@ -285,6 +288,56 @@ func TestRollupOfMIGNeedsTheDevices(t *testing.T) {
 	r[deviceKey{uuid: "b"}] = &resident{device: gpu.Device{Identity: gpu.Identity{UUID: "b"}, MIGEnabled: true}}
 	if !r.split() {
 		t.Error("a GPU in MIG mode is not split")
+	}
+}
+
+// What only rules know: lines of namespaces and jobs, and quantiles over devices, of which none is made of others.
+func TestRollupOfJobsAndQuantiles(t *testing.T) {
+	s := &promtest.Store{}
+	fleetOf(s, "n1", "NVIDIA H100", threeDays, 100, 200)
+	record(s, "n1", "NVIDIA H100", threeDays, 100, 200)
+	s.Add(map[string]string{"__name__": "gpu:power_watts:p95_by_node", "node": "n1", "model": "NVIDIA H100"}, threeDays(195)...)
+	for _, job := range []struct {
+		namespace, pod, id string
+		sum, count, p95    float64
+	}{{"ml", "a", "", 100, 1, 100}, {"ml", "b", "", 200, 1, 200}, {"web", "c", "", 50, 2, 25}, {"", "", "42", 70, 1, 70}} {
+		for what, v := range map[string]float64{"sum": job.sum, "count": job.count, "max": job.sum, "p95": job.p95} {
+			labels := map[string]string{"__name__": "gpu:power_watts:" + what + "_by_job"}
+			for name, value := range map[string]string{"namespace": job.namespace, "pod": job.pod, "job_id": job.id} {
+				if value != "" {
+					labels[name] = value
+				}
+			}
+			s.Add(labels, threeDays(v)...)
+		}
+	}
+	h := open(t, s)
+	for _, tc := range []struct {
+		extra  string
+		want   map[string]float64
+		notice string
+	}{
+		{`,"aggregateBy":"node","aggregation":"p95"`, map[string]float64{"n1": 195}, ""},
+		{`,"aggregateBy":"namespace","aggregation":"sum"`, map[string]float64{"ml": 300, "web": 50}, ""},
+		{`,"aggregateBy":"namespace","aggregation":"avg"`, map[string]float64{"ml": 150, "web": 25}, ""},
+		{`,"aggregateBy":"namespace","aggregation":"sum","namespaces":["web"]`, map[string]float64{"web": 50}, ""},
+		{`,"aggregateBy":"job","aggregation":"max"`, map[string]float64{"42": 70}, ""},
+		{`,"aggregateBy":"namespace","aggregation":"p95"`, map[string]float64{"web": 25}, "73 points are not shown"},
+	} {
+		result, ok := rolled(t, h, days(3), tc.extra)
+		if !ok || len(result.Series) != len(tc.want) {
+			t.Errorf("%s: used %v, %+v", tc.extra, ok, result)
+			continue
+		}
+		for _, one := range result.Series {
+			want := tc.want[one.Labels["node"]+one.Labels["namespace"]+one.Labels["job"]]
+			if len(one.Values) != 73 || slices.ContainsFunc(one.Values, func(v float64) bool { return v != want }) {
+				t.Errorf("%s: %v is %v, want %v", tc.extra, one.Labels, one.Values, want)
+			}
+		}
+		if last := result.Notices[len(result.Notices)-1].Text; tc.notice != "" && !strings.HasPrefix(last, tc.notice) {
+			t.Errorf("%s: notice %q", tc.extra, last)
+		}
 	}
 }
 

@@ -43,6 +43,9 @@ func (d *Datasource) metric(ctx context.Context, r request) (data.Frames, error)
 	if m.Subject == catalog.SubjectWorkload {
 		return d.workload(ctx, r, m)
 	}
+	if r.query.RulesOnly(m) {
+		return d.recordedOnly(ctx, r, m)
+	}
 	aggregation, err := aggregationOf(r.query, m)
 	if err != nil {
 		return nil, badInput(err)

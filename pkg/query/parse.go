@@ -141,6 +141,14 @@ func (q Query) MetricIn(c *catalog.Catalog) (catalog.Metric, error) {
 		}
 		return catalog.Metric{}, fmt.Errorf(`field "metric": %q is not known; choose one from the query editor's list`, shorten(q.Metric))
 	}
+	if q.RulesOnly(m) {
+		if q.AggregateBy != ByNode && q.AggregateBy != ByCluster && q.AggregateBy != ByModel && q.AggregationOf(m) == "min" {
+			return catalog.Metric{}, fmt.Errorf(`field "aggregation": the least of %s in a %s is not recorded; use avg, max, sum or p95`, m.Name, q.AggregateBy)
+		}
+		if q.AggregationOf(m) == recordedQuantile || m.Aggregates(q.AggregationOf(m)) {
+			return m, nil
+		}
+	}
 	if m.Subject == catalog.SubjectDevice && slices.Contains([]string{ByNamespace, ByPod, ByJob}, q.AggregateBy) {
 		return catalog.Metric{}, fmt.Errorf(`field "aggregateBy": %s is a metric of devices, not of what runs on them; use %s`,
 			m.Name, oneOf([]string{ByIdentity, ByNode, ByCluster, ByModel}))
@@ -151,6 +159,24 @@ func (q Query) MetricIn(c *catalog.Catalog) (catalog.Metric, error) {
 			q.Aggregation, m.Name, oneOf(m.Aggregations))
 	}
 	return m, nil
+}
+
+// recordedQuantile is the quantile over devices that recording rules have.
+const recordedQuantile = "p95"
+
+// RulesOnly reports whether only recording rules can answer the query: they know how the devices of a namespace or job were
+// distributed in the past, and quantiles over them.
+func (q Query) RulesOnly(m catalog.Metric) bool {
+	if m.Subject != catalog.SubjectDevice || !m.Recorded() || q.Instant {
+		return false
+	}
+	switch q.AggregateBy {
+	case ByNamespace, ByJob:
+		return true
+	case ByNode, ByCluster, ByModel:
+		return q.Aggregation == recordedQuantile
+	}
+	return false
 }
 
 // isQuantile reports whether an aggregation is for histograms.
