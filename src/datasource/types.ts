@@ -78,16 +78,49 @@ export interface StaticAgentSettings {
   address: string;
 }
 
-export interface AgentSettings {
-  discovery?: Discovery;
-  static?: StaticAgentSettings[];
-  /** Host names, `*.domain`, addresses and networks that may be dialled. Empty: none. */
-  allow?: string[];
+/** A name whose records are agents. */
+export interface DnsAgentSettings {
+  cluster?: string;
+  /** `dns+host:port`, `dnssrv+name`, `dnssrvnoa+name`, or the name of an SRV record. */
+  name: string;
+  /** How often it is looked up, with its unit. */
+  interval?: string;
+}
+
+/** What a file for Prometheus's file_sd_configs holds. */
+export interface AgentFileSettings {
+  name?: string;
+  cluster?: string;
+  /** Its text in YAML or JSON, or the list itself. */
+  content: unknown;
+}
+
+/** How agents are spoken to; secrets are in secureJsonData. */
+export interface AgentAccess {
   scheme?: 'http' | 'https';
   auth?: AuthMethod;
   user?: string;
+  /** Names of headers. */
+  headers?: string[];
   tlsSkipVerify?: boolean;
   serverName?: string;
+  secureSocksProxy?: boolean;
+}
+
+/** Agents that are reached in a way of their own; their secrets start with `agentgroup_<id>_`. */
+export interface AgentGroupSettings extends AgentAccess {
+  id: string;
+  hosts: string[];
+}
+
+export interface AgentSettings extends AgentAccess {
+  discovery?: Discovery;
+  static?: StaticAgentSettings[];
+  dns?: DnsAgentSettings[];
+  files?: AgentFileSettings[];
+  /** Host names, `*.domain`, addresses and networks that may be dialled. Empty: none. */
+  allow?: string[];
+  groups?: AgentGroupSettings[];
 }
 
 export type NoticeLevel = 'info' | 'warning' | 'error';
@@ -142,7 +175,7 @@ export interface GpuVariableQuery extends DataQuery {
   gpus?: string[];
 }
 
-export type AgentState = 'idle' | 'connecting' | 'connected' | 'stale' | 'refused' | 'unreachable';
+export type AgentState = 'idle' | 'connecting' | 'connected' | 'lagging' | 'stale' | 'refused' | 'unreachable';
 
 /** A row of the resource `agents`. */
 export interface AgentStatus {
@@ -159,6 +192,26 @@ export interface AgentStatus {
   periodMs: number;
   clockOffsetMs: number;
   devices: number;
+  /** The sources of discovery that name it, such as `static, prometheus`. */
+  found?: string;
+  /** When its newest sample came, RFC 3339. */
+  lastSeen?: string;
+  /** Samples that are not in its series, since it was connected to. */
+  missed?: number;
+  repeated?: number;
+  late?: number;
+  future?: number;
+}
+
+/** The answer of the resource `agents/page?state=&cluster=&search=&limit=&offset=`. */
+export interface AgentsPage {
+  agents: AgentStatus[];
+  /** Agents on all pages. */
+  matched: number;
+  /** How many of all agents are in each state. */
+  states: Partial<Record<AgentState, number>>;
+  sources: Array<{ name: string; found: number; at?: string; error: string; asking: boolean }>;
+  notices: Notice[];
 }
 
 /** `meta.custom.live` of a frame that the stream continues. */

@@ -26,7 +26,8 @@ interface Props {
 /** Where live samples come from: how agents are found, which may be dialled, and how. */
 export function AgentsSection({ options, onOptionsChange }: Props) {
   const agents = options.jsonData.agents ?? {};
-  const discovery = agents.discovery ?? (agents.static?.length ? 'static' : 'prometheus');
+  const listed = [agents.static, agents.dns, agents.files].some((list) => list?.length);
+  const discovery = agents.discovery ?? (listed ? 'static' : 'prometheus');
   const allow = agents.allow ?? [];
   const disabled = options.readOnly;
   const change = (part: Partial<AgentSettings>) => onOptionsChange(withAgents(options, part));

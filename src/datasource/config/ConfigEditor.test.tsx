@@ -124,6 +124,20 @@ test('agents: an empty allow-list is warned of, hosts are added, a static list c
   expect(screen.queryByLabelText(/^Allow-list/)).not.toBeInTheDocument();
 });
 
+test('settings that the form does not show survive a change', async () => {
+  const hidden = {
+    dns: [{ name: 'dnssrv+_agents._tcp.gpu.test' }],
+    files: [{ content: '- targets: [gpu-1]' }],
+    groups: [{ id: 'lab', hosts: ['lab-*'], scheme: 'https' as const }],
+    headers: ['X-Org'],
+    someday: { kept: true },
+  };
+  const user = show({ jsonData: { ...TWO.jsonData, agents: hidden, other: 1 } as Options['jsonData'] });
+  expect(screen.getByRole('radio', { name: 'Listed here' })).toBeChecked();
+  await user.type(screen.getByLabelText(/^Allow-list/), '10.0.0.0/8{Enter}');
+  expect(saved().jsonData).toMatchObject({ agents: { ...hidden, allow: ['10.0.0.0/8'] }, other: 1 });
+});
+
 test('a scrape interval without a unit is refused', async () => {
   const user = show();
   await user.type(screen.getByLabelText(/^Scrape interval/), '15');

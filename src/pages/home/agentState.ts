@@ -12,6 +12,7 @@ const STATES: Record<AgentState, StateInfo> = {
   connected: { label: 'Connected', color: 'green', meaning: 'Samples arrive' },
   connecting: { label: 'Connecting', color: 'blue', meaning: 'A connection is being made' },
   idle: { label: 'Idle', color: 'blue', meaning: 'Nobody watches this node; it is connected when somebody does' },
+  lagging: { label: 'Lagging', color: 'orange', meaning: 'Samples come late, or not all of them' },
   stale: { label: 'Stale', color: 'orange', meaning: 'Connected, but no sample has come for some time' },
   refused: { label: 'Refused', color: 'red', meaning: 'The agent or the allow-list refuses the connection' },
   unreachable: { label: 'Unreachable', color: 'red', meaning: 'No connection can be made' },
