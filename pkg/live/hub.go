@@ -17,6 +17,8 @@ type Hub struct {
 	accesses accesses
 	slots    chan struct{} // one for each connection being made
 	rings    rings
+	columns  columnSets
+	buffers  sync.Pool  // of *bytes.Buffer, for messages
 	trimming sync.Mutex // one makes room at a time
 
 	ctx     context.Context // of everything that runs here; ends with Close

@@ -148,7 +148,7 @@ func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first 
 	if n.where.Cluster == "" {
 		n.where.Cluster = schema.GetCluster()
 	}
-	next := n.schema.next(n.where, schema)
+	next := n.schema.next(n.where, schema, &n.hub.columns)
 	if !next.SameColumns(n.schema) {
 		// What was last said is not about the devices there are now.
 		n.last = nil

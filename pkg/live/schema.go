@@ -21,30 +21,19 @@ type Schema struct {
 
 // layout is where a sample's readings are. Schemas with the same columns of the same devices share it, so that one that
 // says only how often samples are taken by now is no break in what is held of the node.
-type layout struct {
-	columns map[string][]column
-	scales  []scale
-}
-
-// scale is the resolution of a column; 1 for one that there is not.
-func (l *layout) scale(i int) scale {
-	if i >= len(l.scales) {
-		return scale{1, 1}
-	}
-	return l.scales[i]
-}
+type layout struct{ *columnSet }
 
 // SameColumns reports whether samples of both schemas have the same readings in the same places.
 func (s *Schema) SameColumns(other *Schema) bool {
 	return s == other || s != nil && other != nil && s.layout == other.layout
 }
 
-type column struct{ index, device int }
-
 func newSchema(t Target, sent *wire.Schema) *Schema {
-	s := &Schema{Wire: withoutClock(sent), Devices: wire.ToDevices(sent), layout: &layout{
-		columns: make(map[string][]column), scales: make([]scale, len(sent.GetColumns())),
-	}}
+	return schemaOf(t, sent, newColumnSet(sent.GetColumns()))
+}
+
+func schemaOf(t Target, sent *wire.Schema, set *columnSet) *Schema {
+	s := &Schema{Wire: withoutClock(sent), Devices: wire.ToDevices(sent), layout: &layout{set}}
 	for i := range s.Devices {
 		if t.Cluster != "" {
 			s.Devices[i].Cluster = t.Cluster
@@ -53,29 +42,14 @@ func newSchema(t Target, sent *wire.Schema) *Schema {
 			s.Devices[i].Node = t.Node
 		}
 	}
-	type place struct {
-		metric string
-		device int
-	}
-	seen := make(map[place]bool, len(sent.GetColumns()))
-	for i, c := range sent.GetColumns() {
-		s.scales[i] = scale{float64(c.GetMultiplier()), float64(c.GetDivisor())}
-		if c.GetLabel() != "" {
-			continue // a part of a metric: nothing asks for it live
-		}
-		at := place{c.GetMetric(), int(c.GetDevice())}
-		if !seen[at] {
-			seen[at] = true
-			s.columns[at.metric] = append(s.columns[at.metric], column{i, at.device})
-		}
-	}
 	return s
 }
 
-// next is the schema of what an agent says after s, which may be nil. It is s when the agent says the same.
-func (s *Schema) next(t Target, sent *wire.Schema) *Schema {
+// next is the schema of what an agent says after s, which may be nil. It is s when the agent says the same. sent becomes
+// the schema's.
+func (s *Schema) next(t Target, sent *wire.Schema, sets *columnSets) *Schema {
 	if s == nil {
-		return newSchema(t, sent)
+		return schemaOf(t, sent, sets.share(sent))
 	}
 	plain := withoutClock(sent)
 	if proto.Equal(s.Wire, plain) {
@@ -84,9 +58,10 @@ func (s *Schema) next(t Target, sent *wire.Schema) *Schema {
 	alike := proto.CloneOf(plain)
 	alike.PeriodMs, alike.MinPeriodMs, alike.Epoch, alike.AgentVersion = s.Wire.GetPeriodMs(), s.Wire.GetMinPeriodMs(), s.Wire.GetEpoch(), s.Wire.GetAgentVersion()
 	if proto.Equal(s.Wire, alike) {
+		plain.Columns = s.Wire.GetColumns()
 		return &Schema{Wire: plain, Devices: s.Devices, layout: s.layout}
 	}
-	return newSchema(t, sent)
+	return schemaOf(t, sent, sets.share(sent))
 }
 
 func withoutClock(sent *wire.Schema) *wire.Schema {

@@ -57,14 +57,14 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 		return end(err)
 	}
 	defer n.closed(conn)
-	var buffer bytes.Buffer
 	for {
 		kind, reader, err := conn.Reader(ctx)
-		if err == nil {
-			buffer.Reset()
-			_, err = buffer.ReadFrom(reader)
-		}
 		if err != nil {
+			return end(err)
+		}
+		// Only now: most connections wait most of the time.
+		buffer := n.hub.buffer()
+		if _, err = buffer.ReadFrom(reader); err != nil {
 			return end(err)
 		}
 		arrived := time.Now()
@@ -74,6 +74,7 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 		if err := s.message(buffer.Bytes(), arrived); err != nil {
 			return end(err)
 		}
+		n.hub.reuse(buffer)
 		switch {
 		case s.decoder == nil:
 		case connected != nil:
@@ -84,6 +85,21 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 		default:
 			watchdog.Reset(max(cfg.IdleTimeout, 3*s.period))
 		}
+	}
+}
+
+func (h *Hub) buffer() *bytes.Buffer {
+	if b, ok := h.buffers.Get().(*bytes.Buffer); ok {
+		return b
+	}
+	return new(bytes.Buffer)
+}
+
+// reuse takes a buffer back that nothing refers to any more, unless a large message made it large.
+func (h *Hub) reuse(b *bytes.Buffer) {
+	if b.Cap() <= 256<<10 {
+		b.Reset()
+		h.buffers.Put(b)
 	}
 }
 
@@ -203,6 +219,8 @@ func (s *session) besides(take func() error) error {
 }
 
 func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
+	agent, timed := agentTime(sent.GetClockUnixMs())
+	sent.ClockUnixMs = 0 // it is no part of what the schema says
 	decoder, err := wire.NewDecoder(sent)
 	if err != nil {
 		var version *wire.VersionError
@@ -211,9 +229,8 @@ func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 		}
 		return &garbageError{"its schema is not consistent (" + err.Error() + ")"}
 	}
-	agent, err := agentTime(sent.GetClockUnixMs())
-	if err != nil {
-		return err
+	if timed != nil {
+		return timed
 	}
 	first := s.decoder == nil
 	s.decoder, s.seq = decoder, 0
@@ -223,6 +240,10 @@ func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 		s.resumed = s.resume != ""
 	}
 	s.node.adopt(sent, agent, s.sent, arrived, first)
+	// The columns are those that other nodes have, too, by now.
+	if s.decoder, err = wire.NewDecoder(sent); err != nil {
+		return fmt.Errorf("read schema: %w", err) // not reached: it was read before
+	}
 	return nil
 }
 
