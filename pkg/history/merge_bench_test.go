@@ -66,6 +66,10 @@ func BenchmarkMerge(b *testing.B) {
 		}
 		live[i] = gpu.Series{Device: id.Device, Times: tail, Values: values}
 	}
+	scope, err := query.Scope{}.Compile() // as those of queries are
+	if err != nil {
+		b.Fatal(err)
+	}
 	const length = mergePoints - 11 + mergeTail
 
 	b.Run("ours", func(b *testing.B) {
@@ -73,12 +77,13 @@ func BenchmarkMerge(b *testing.B) {
 		for b.Loop() {
 			all := collected{roster: roster{}, tallies: tallies{}, found: true}
 			for i, answer := range replicas {
+				all.candidates = slices.Grow(all.candidates, len(answer))
 				for _, s := range answer {
 					h.consider(&all, h.endpoints[i], query.Scope{}, p, units{}, s, nil)
 				}
 			}
 			all.roster.complete()
-			r := reduced(all, query.Query{}, m, w)
+			r := reduced(all, query.Query{Scope: scope}, m, w)
 			joined := timeline.Join(r.series(), live)
 			if len(joined) != mergeSeries || len(joined[0].Values) != length || slices.ContainsFunc(joined[0].Values, math.IsNaN) {
 				b.Fatalf("%d series of %d points", len(joined), len(joined[0].Values))

@@ -183,6 +183,7 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 		}
 		c.notices = append(c.notices, gpu.Notice{Severity: gpu.Info, Text: "Points with a sample that means no value are left out whole: " + err.Error() + "."})
 	}
+	c.candidates = make([]candidate, 0, len(a.Series))
 	for _, s := range a.Series {
 		h.consider(&c, e, q.Scope, p, units, s, better.of(s.Labels))
 	}
