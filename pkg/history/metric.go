@@ -226,12 +226,18 @@ func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan,
 		next.extra = cmp.Or(want.source.Part, s.Labels.Get(p.metric.SumOver))
 	}
 	for i, t := range s.Times {
+		if len(better) == 0 {
+			break
+		}
 		if _, ok := better[t]; ok && p.over.averaged() {
 			s.Values[i] = maxInt64 // a mean with a blank in it is nothing that an exporter wrote
 		}
 	}
 	next.values = c.tallies.convert(h.catalog, want.metric, units.of(want, s.Labels), s.Values, key)
 	for i, t := range next.times {
+		if len(better) == 0 {
+			break
+		}
 		if raw, ok := better[t]; ok {
 			if value, verdict := h.catalog.Convert(want.metric, units.of(want, s.Labels), raw); verdict == catalog.Kept {
 				next.values[i] = value
