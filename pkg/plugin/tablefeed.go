@@ -19,10 +19,13 @@ const (
 	eventEvery = 250 * time.Millisecond
 )
 
+// heartbeat is how far apart packets are at most: browsers take a longer silence for trouble.
+const heartbeat = 5 * time.Second
+
 // glance is how long the hub is waited for when a table is made: everything is there, or it is not part of this one.
 const glance = 20 * time.Millisecond
 
-// tableFeed sends a whole table whenever something of it changed.
+// tableFeed sends a whole table whenever something of it changed, and now and then when nothing did.
 type tableFeed struct {
 	selected live.Select
 	empty    *data.Frame
@@ -30,6 +33,7 @@ type tableFeed struct {
 	table    func(time.Time) *data.Frame // of now
 	matters  func(live.Update) bool      // whether the table may be another one after it
 	changed  bool
+	sent     time.Time
 }
 
 func (f *tableFeed) schema() *data.Frame  { return f.empty }
@@ -44,10 +48,10 @@ func (f *tableFeed) start(ctx context.Context) {
 func (f *tableFeed) take(u live.Update) { f.changed = f.changed || f.matters(u) }
 
 func (f *tableFeed) packet(now time.Time) (delivery, bool) {
-	if !f.changed {
+	if !f.changed && now.Sub(f.sent) < heartbeat {
 		return delivery{}, false
 	}
-	f.changed = false
+	f.changed, f.sent = false, now
 	return delivery{frame: f.table(now), include: data.IncludeAll}, true
 }
 
@@ -110,20 +114,22 @@ func (d *Datasource) processFeed(q query.Query) feed {
 // maxWaitingEvents bounds the events between two packets.
 const maxWaitingEvents = 1000
 
-// eventFeed appends the events that happen.
+// eventFeed appends the events that happen. Those of just now are sent again with the next heartbeat, for viewers who joined
+// meanwhile; browsers know the ones that they have.
 type eventFeed struct {
 	d        *Datasource
-	path     string
 	query    query.Query
 	selected live.Select
 	nodes    map[nodeName]live.NodeNow // with what is known of their owners
 	shown    map[string]bool           // events that viewers have already
 	waiting  []gpu.Event
+	recent   []gpu.Event // sent since the last heartbeat
 	lost     int
+	beat     time.Time
 }
 
 func (d *Datasource) eventFeed(path string, q query.Query) feed {
-	f := &eventFeed{d: d, path: path, query: q, selected: selectEvents(q.Scope), nodes: map[nodeName]live.NodeNow{}, shown: map[string]bool{}}
+	f := &eventFeed{d: d, query: q, selected: selectEvents(q.Scope), nodes: map[nodeName]live.NodeNow{}, shown: map[string]bool{}}
 	f.selected.Since = d.now().Add(-justNow)
 	if told, ok := d.toldEvents.get(path, d.now()); ok {
 		f.selected.Since = told.until.Add(-justNow)
@@ -147,9 +153,8 @@ func (f *eventFeed) take(u live.Update) {
 	}
 	wanted := wantedEvents(f.query, f.nodes[at])
 	for _, e := range u.Events {
-		id := eventID(e)
 		switch {
-		case !wanted(e) || f.shown[id]:
+		case !wanted(e) || f.shown[eventID(e)]:
 		case len(f.waiting) >= maxWaitingEvents:
 			f.lost++
 		default:
@@ -158,11 +163,18 @@ func (f *eventFeed) take(u live.Update) {
 	}
 }
 
-func (f *eventFeed) packet(time.Time) (delivery, bool) {
-	if len(f.waiting) == 0 {
-		return delivery{}, false
-	}
+func (f *eventFeed) packet(now time.Time) (delivery, bool) {
 	sent := f.waiting
+	switch beats := now.Sub(f.beat) >= heartbeat; {
+	case beats:
+		sent = slices.Concat(f.recent, f.waiting)
+		f.beat, f.recent = now, f.waiting
+	case len(sent) == 0:
+		return delivery{}, false
+	default:
+		f.recent = append(f.recent, sent...)
+		f.recent = f.recent[max(0, len(f.recent)-maxWaitingEvents):]
+	}
 	f.waiting = nil
 	slices.SortStableFunc(sent, func(a, b gpu.Event) int { return a.Time.Compare(b.Time) })
 	if f.lost == 0 {
