@@ -200,8 +200,10 @@ func TestHubHearsOfLateSources(t *testing.T) {
 		require.Len(t, nodes, 2)
 		require.Equal(t, 2, asked)
 		time.Sleep(31 * time.Second)
+		synctest.Wait()
 		require.Equal(t, 3, asked)
 		time.Sleep(30 * time.Second)
+		synctest.Wait()
 		require.Equal(t, 4, asked, "every pace, not every other")
 	})
 }
