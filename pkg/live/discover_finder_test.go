@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,29 +183,34 @@ func TestHubHearsOfLateSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed := make(chan struct{}, 1)
 		list := []Target{at("north", "n1", "n1:9847")}
-		asked := 0
+		var asked atomic.Int32
+		var mu sync.Mutex
 		allow, err := ParseAllowList([]string{"10.0.0.0/8"})
 		require.NoError(t, err)
 		h := NewHub(Config{Allow: allow, TargetsChanged: changed, Targets: func(context.Context) ([]Target, []gpu.Notice, error) {
-			asked++
+			asked.Add(1)
+			mu.Lock()
+			defer mu.Unlock()
 			return list, nil, nil
 		}})
 		defer h.Close()
 		sub := h.Subscribe(Select{Match: func(Target) bool { return false }})
 		defer sub.Close()
 		synctest.Wait()
+		mu.Lock()
 		list = append(list, at("north", "n2", "n2:9847"))
+		mu.Unlock()
 		changed <- struct{}{}
 		synctest.Wait()
 		nodes, err := h.Nodes(t.Context())
 		require.NoError(t, err)
 		require.Len(t, nodes, 2)
-		require.Equal(t, 2, asked)
+		require.EqualValues(t, 2, asked.Load())
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		require.Equal(t, 3, asked)
+		require.EqualValues(t, 3, asked.Load())
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
-		require.Equal(t, 4, asked, "every pace, not every other")
+		require.EqualValues(t, 4, asked.Load(), "every pace, not every other")
 	})
 }
