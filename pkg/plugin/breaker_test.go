@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,16 +14,16 @@ import (
 )
 
 // hanging is a cache that answers nothing until somebody gives up.
-type hanging struct{ asked, stored int }
+type hanging struct{ asked, stored atomic.Int32 }
 
 func (h *hanging) get(ctx context.Context, _ []string) (map[string][]byte, error) {
-	h.asked++
+	h.asked.Add(1)
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
 func (h *hanging) set(ctx context.Context, _ string, _ []byte, _ time.Duration) error {
-	h.stored++
+	h.stored.Add(1)
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -33,19 +34,19 @@ func (h *hanging) close() {}
 func TestSharedCacheThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hanging{}
-		counted := map[string]int{}
+		var failed, skipped atomic.Int32
 		s := &sharedStore{connect: func() (store, error) { return h, nil }, timeout: 500 * time.Millisecond, slots: make(chan struct{}, sharedAtOnce),
-			count: func(result string) { counted[result]++ }}
+			count: func(result string) { map[string]*atomic.Int32{"failed": &failed, "skipped": &skipped}[result].Add(1) }}
 		defer s.close()
 		began := time.Now()
 		for range 100 {
 			s.GetMulti(t.Context(), []string{"a"})
 		}
-		if took := time.Since(began); took != 1500*time.Millisecond || h.asked != breakAfter {
-			t.Errorf("100 queries took %s, %d asked the cache", took, h.asked)
+		if took := time.Since(began); took != 1500*time.Millisecond || h.asked.Load() != breakAfter {
+			t.Errorf("100 queries took %s, %d asked the cache", took, h.asked.Load())
 		}
-		if counted["failed"] != breakAfter || counted["skipped"] != 100-breakAfter {
-			t.Errorf("counted %v", counted)
+		if failed.Load() != breakAfter || skipped.Load() != 100-breakAfter {
+			t.Errorf("counted %d failed, %d skipped", failed.Load(), skipped.Load())
 		}
 		if n := len(s.breaker.notice()); n != 1 {
 			t.Errorf("%d notices", n)
@@ -55,7 +56,7 @@ func TestSharedCacheThatHangs(t *testing.T) {
 		}
 		s.SetAsync("a", []byte("x"), time.Minute)
 		synctest.Wait()
-		if h.stored != 0 {
+		if h.stored.Load() != 0 {
 			t.Error("a cache that is left alone is stored to")
 		}
 		// One in ten seconds tries, then one in twenty, and nobody waits for it.
@@ -68,10 +69,11 @@ func TestSharedCacheThatHangs(t *testing.T) {
 			t.Error("a second caller tries at the same time")
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		time.Sleep(sharedRetry)
 		s.GetMulti(t.Context(), []string{"a"})
-		if h.asked != breakAfter+1 {
-			t.Errorf("asked %d times", h.asked)
+		if h.asked.Load() != breakAfter+1 {
+			t.Errorf("asked %d times", h.asked.Load())
 		}
 		if n := len(s.breaker.notice()); n != 0 {
 			t.Errorf("told again while it still hangs")
