@@ -57,8 +57,11 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 		return end(err)
 	}
 	defer n.closed(conn)
+	// Once for all reads: a context for each would cost as much as the reading.
+	stop := context.AfterFunc(ctx, func() { _ = conn.CloseNow() })
+	defer stop()
 	for {
-		kind, reader, err := conn.Reader(ctx)
+		kind, reader, err := conn.Reader(context.WithoutCancel(ctx))
 		if err != nil {
 			return end(err)
 		}

@@ -79,7 +79,7 @@ func selectEvents(scope query.Scope) live.Select {
 }
 
 func anyConnected(present live.NowResult) bool {
-	return slices.ContainsFunc(present.Nodes, func(n live.NodeNow) bool { return n.Status.State == live.Connected })
+	return slices.ContainsFunc(present.Nodes, func(n live.NodeNow) bool { return n.Status.State.Streams() })
 }
 
 // agentEvents are those of agents that the query wants.
@@ -135,7 +135,7 @@ func ownersOfBoard(owners map[gpu.Identity][]gpu.Owner, d gpu.Device) []gpu.Owne
 func (d *Datasource) nothingHappened(r request, past history.Events, present live.NowResult) gpu.Notice {
 	connected := 0
 	for _, n := range present.Nodes {
-		if n.Status.State == live.Connected {
+		if n.Status.State.Streams() {
 			connected++
 		}
 	}

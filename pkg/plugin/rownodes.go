@@ -57,7 +57,7 @@ func (s *rowFeed) start(ctx context.Context) {
 	}
 	for _, status := range got.Nodes {
 		s.status(status)
-		if key := nodeKey(status.Target); measured[key] && status.State == live.Connected {
+		if key := nodeKey(status.Target); measured[key] && status.State.Streams() {
 			s.expect(key, s.node(key), status.Period)
 		}
 	}
@@ -213,7 +213,7 @@ func (s *rowFeed) node(key string) *streamNode {
 // status lets rows no longer wait for a node that is not connected.
 func (s *rowFeed) status(status live.NodeStatus) {
 	s.troubles.status(status)
-	if status.State != live.Connected {
+	if !status.State.Streams() {
 		key := nodeKey(status.Target)
 		s.node(key).expected = false
 		s.rows.Forget(key)
