@@ -23,6 +23,7 @@ const (
 	Min     Of = "min"     // the lowest
 	Rise    Of = "rise"    // how much a counter rose in the step, resets taken into account
 	AnyBits Of = "anybits" // every bit of a bit mask that was set at any time
+	Total   Of = "total"   // what a counter stood at, at the end of the step
 )
 
 // Subject is what is judged: a GPU or a MIG instance, with who owned it.
@@ -99,6 +100,10 @@ func (g *Grid[S]) Values(field Field, subject int) []float64 {
 	}
 	return nil
 }
+
+// Column are all subjects' values of a field, one row for each subject, nil where it was not measured; nil when no subject
+// has it. It is Values for whoever reads whole grids. Nothing in it must be changed.
+func (g *Grid[S]) Column(field Field) [][]float64 { return g.columns[field] }
 
 // First is the first of several fields that was measured of a subject, and its values; nil values when none was.
 func (g *Grid[S]) First(subject int, fields ...Field) (Field, []float64) {
