@@ -34,7 +34,7 @@ const (
 const allValues = "$__all"
 
 var (
-	types        = []string{TypeMetric, TypePromQL, TypeCoverage, TypeInventory, TypeProcesses, TypeEvents}
+	types        = append([]string{TypeMetric, TypePromQL, TypeCoverage, TypeInventory, TypeProcesses, TypeEvents}, insightTypes()...)
 	aggregations = []string{"avg", "max", "min", "sum", "p50", "p95", "p99"}
 	groupings    = []string{ByIdentity, ByNode, ByCluster, ByModel, ByNamespace, ByPod, ByJob}
 	sources      = []string{SourceAuto, SourceHistory, SourceLive}
@@ -76,6 +76,7 @@ func Parse(raw json.RawMessage, queryType string) (Query, error) {
 		MaxRows:     r.whole("maxRows", 0, 1, MaxRowsLimit),
 		Kinds:       r.list("kinds"),
 		MinDuration: r.duration("minDuration"),
+		Options:     r.options("options"),
 	}
 	if r.err == nil {
 		r.err = misspelt(fields)
@@ -114,11 +115,13 @@ func (q Query) validated() (Query, error) {
 		if q, err = q.validatedTable(); err != nil {
 			return Query{}, err
 		}
+	case TypeBottleneck, TypeHealth:
+		q = q.validatedInsight()
 	default:
 		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, shorten(q.Type), oneOf(types))
 	}
 	if q.Type == TypeMetric || q.Type == TypePromQL {
-		q.MaxRows, q.Kinds, q.MinDuration = 0, nil, 0
+		q.MaxRows, q.Kinds, q.MinDuration, q.Options = 0, nil, 0, nil
 	}
 	var err error
 	if q.Type != TypePromQL {
@@ -332,7 +335,7 @@ func ParseDuration(text string) (time.Duration, error) {
 var knownFields = []string{
 	"refId", "queryType", "schemaVersion", "clusters", "nodes", "gpus", "migs", "models", "namespaces", "pods", "jobs", "metric",
 	"aggregation", "aggregateBy", "source", "live", "format", "instant", "legend", "minStep", "expr",
-	"reduce", "maxSeries", "injectScope", "adhocFilters", "exemplars", "maxRows", "kinds", "minDuration",
+	"reduce", "maxSeries", "injectScope", "adhocFilters", "exemplars", "maxRows", "kinds", "minDuration", "options",
 }
 
 // foreignFields are fields of Prometheus' own data source that come along when a panel's data source is changed.

@@ -72,9 +72,11 @@ type Query struct {
 	Exemplars   bool     // look for exemplars too, of a TypePromQL query over a range
 	Filters     []Filter // of the dashboard; without those that the scope's lists can hold, but for a TypePromQL query
 
-	MaxRows     int           // of a table of a TypeInventory, TypeProcesses or TypeEvents query; 0 for DefaultRows
+	MaxRows     int           // of a table of a TypeInventory, TypeProcesses or TypeEvents query, or of one that judges; 0 for DefaultRows
 	Kinds       []string      // of a TypeEvents query: the kinds of events, as package gpu names them; empty for all
 	MinDuration time.Duration // of a TypeEvents query: what lasted shorter is left out
+
+	Options json.RawMessage // of a query that judges: an object in canonical form, see DecodeOptions; nil for none
 
 	Format  string // FormatTimeSeries and so on
 	Instant bool   // one value a series, at the end of the range
@@ -116,6 +118,8 @@ type document struct {
 	MaxRows     int      `json:"maxRows,omitempty"`
 	Kinds       []string `json:"kinds,omitempty"`
 	MinDuration string   `json:"minDuration,omitempty"`
+
+	Options json.RawMessage `json:"options,omitempty"`
 }
 
 // Canonical is the query as JSON in one form only: fields in a fixed order, lists sorted without duplicates, defaults
@@ -139,6 +143,8 @@ func (q Query) Canonical() []byte {
 	case TypeCoverage:
 	case TypeInventory, TypeProcesses, TypeEvents:
 		q.tables(&doc)
+	case TypeBottleneck, TypeHealth:
+		q.judged(&doc)
 	default:
 		doc.Metric, doc.Aggregation = q.Metric, q.Aggregation
 		doc.AggregateBy, doc.Source = unless(q.AggregateBy, ByIdentity), unless(q.Source, SourceAuto)
