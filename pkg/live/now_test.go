@@ -294,3 +294,26 @@ func TestListsAreTheNewest(t *testing.T) {
 		require.Empty(t, owners)
 	})
 }
+
+// Wishes fade as well while a node cannot be reached: nothing keeps running for them.
+func TestWishesFadeWithoutAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := agenttest.NewNetwork()
+		agent := agenttest.New(t, agenttest.Options{Network: network})
+		agent.Tick(watts(1)...)
+		f := newFleet(t, over(network), agent)
+		plain := f.hub.Subscribe(live.Select{})
+		defer plain.Close()
+		eager := f.hub.Subscribe(live.Select{Period: 100 * time.Millisecond, Events: true})
+		after(time.Second)
+		agent.Answer(agenttest.Unavailable)
+		agent.Drop()
+		eager.Close()
+		after(time.Minute)
+		agent.Answer(agenttest.Healthy)
+		after(time.Minute)
+		requests := agent.Requests()
+		require.Zero(t, requests[len(requests)-1].GetPeriodMs())
+		require.False(t, requests[len(requests)-1].GetEvents())
+	})
+}

@@ -119,6 +119,7 @@ func (n *node) faded() {
 	if n.hub.closed || n.hub.nodes[n.place] != n {
 		return
 	}
+	n.wishes.all(time.Now()) // forgets those that have faded, connected or not
 	n.ask()
 	var first time.Time
 	for _, until := range n.wishes.fading {
