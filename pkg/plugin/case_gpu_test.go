@@ -154,6 +154,8 @@ type still struct {
 	result live.WindowResult
 }
 
+func (s still) Nodes(context.Context) ([]live.NodeStatus, error) { return s.result.Nodes, nil }
+
 func (s still) Window(context.Context, live.Select) live.WindowResult {
 	result := s.result
 	result.Series = slices.Clone(result.Series)

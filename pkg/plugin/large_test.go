@@ -25,6 +25,8 @@ type ringed struct {
 	result live.WindowResult
 }
 
+func (r ringed) Nodes(context.Context) ([]live.NodeStatus, error) { return r.result.Nodes, nil }
+
 func (r ringed) Window(context.Context, live.Select) live.WindowResult {
 	result := r.result
 	result.Series = append([]gpu.Series(nil), result.Series...)
