@@ -12,6 +12,7 @@ const (
 	OverTimeMax  = "max"
 	OverTimeMin  = "min"
 	OverTimeMean = "avg"
+	OverTimeLast = "last" // the newest of them; never chosen by OverTime
 )
 
 // OverTime is how the samples of a gauge between two points of an answer become one value, when devices are aggregated with

@@ -83,7 +83,7 @@ func (h *History) frozen(ctx context.Context, endpoints []*endpoint, q query.Que
 	}
 	seen, notices := r, []gpu.Notice(nil)
 	if pulse.Name != r.metric.Name || r.over.extreme() {
-		q.Aggregation = "avg" // the greatest of many samples may well stay the same
+		q.Aggregation, q.OverTime = "avg", "" // the greatest of many samples may well stay the same
 		if seen, notices = h.compare(ctx, endpoints, q, pulse, suspects, w, ""); seen == nil {
 			return notices
 		}

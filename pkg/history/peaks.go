@@ -34,6 +34,13 @@ func overTimeOf(q query.Query, m catalog.Metric, w query.Window) overTime {
 		return overTime{}
 	}
 	o := overTime{function: m.OverTime(q.AggregationOf(m))}
+	switch q.OverTime {
+	case "":
+	case catalog.OverTimeLast:
+		o.function = ""
+	default:
+		o.function = q.OverTime
+	}
 	if o.function != "" && w.Step >= 2*w.ScrapeInterval {
 		o.span = w.Step
 		o.samples = int(w.Step/time.Second) + 1

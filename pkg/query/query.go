@@ -76,6 +76,10 @@ type Query struct {
 	Kinds       []string      // of a TypeEvents query: the kinds of events, as package gpu names them; empty for all
 	MinDuration time.Duration // of a TypeEvents query: what lasted shorter is left out
 
+	// OverTime is how the samples between two points become one value, "avg", "max", "min" or "last"; "" for what the metric
+	// and the aggregation suggest. It is not part of the JSON: judgements choose it.
+	OverTime string
+
 	Options json.RawMessage // of a query that judges: an object in canonical form, see DecodeOptions; nil for none
 
 	Format  string // FormatTimeSeries and so on

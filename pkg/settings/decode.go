@@ -31,6 +31,7 @@ func Parse(jsonData json.RawMessage, secure map[string]string) (Settings, error)
 		MaxSeries:      orDefault(in.MaxSeries, DefaultMaxSeries),
 		Cache:          in.Cache.read(secure, &problems),
 		Dialects:       rawDialects(in.Dialects),
+		Insight:        in.Insight.read(&problems),
 		Unknown:        unknownKeys(jsonData, secure, in),
 	}
 	if !isCompression(in.Compression) && in.Compression != "" {

@@ -154,6 +154,7 @@ func TestParseAccepts(t *testing.T) {
 	for name, expected := range want {
 		// What every file leaves out.
 		expected.FailedEndpoint, expected.MaxSeries, expected.Cache.MaxBytes = gpu.Warning, 1000, 256<<20
+		expected.Insight = settings.Insight{Currency: "USD", Energy: settings.Energy{PUE: 1}}
 		for _, c := range expected.Clusters {
 			for i := range c.Endpoints {
 				c.Endpoints[i].Concurrency, c.Endpoints[i].Compression = 20, settings.CompressAuto
@@ -189,6 +190,7 @@ func everything() settings.Settings {
 			Database: 3, TLS: true, Timeout: 200 * time.Millisecond,
 		}},
 		Dialects: json.RawMessage(`[{"name":"acme"}]`),
+		Insight:  settings.Insight{Currency: "USD", Energy: settings.Energy{PUE: 1}},
 		Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{
 			{
 				ID: "north-a", URL: "https://a.example.com", Role: settings.Replica, Auth: settings.Auth{Method: "none"}, Forward: settings.ForwardAlways,

@@ -16,6 +16,7 @@ type stored struct {
 	Compression    string          `json:"compression"`
 	Cache          storedCache     `json:"cache"`
 	Dialects       json.RawMessage `json:"dialects"`
+	Insight        storedInsight   `json:"insight"`
 
 	// Grafana's own, read here because ours depend on it. Its type is Grafana's to check.
 	OAuthPassThru json.RawMessage `json:"oauthPassThru"`

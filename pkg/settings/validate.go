@@ -27,6 +27,7 @@ func (s Settings) Validate() error {
 	v.clusters(s.Clusters)
 	v.cache(s.Cache)
 	v.dialects(s.Dialects)
+	v.insight(s.Insight)
 	v.agents(s.Agents, len(s.Clusters) > 0)
 	return errors.Join(v.problems...)
 }

@@ -1,0 +1,266 @@
+package plugin
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/insight"
+	"github.com/warpwatch/warpwatch/pkg/live"
+	"github.com/warpwatch/warpwatch/pkg/query"
+	"github.com/warpwatch/warpwatch/pkg/timeline"
+)
+
+// field asks both sides for one field of devices, and joins them as metric queries do.
+func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
+	out := fieldSeries{field: f}
+	m, ok := g.catalog.Metric(f.Metric)
+	if !ok || m.Subject != catalog.SubjectDevice {
+		return out
+	}
+	out.instance = m.PerInstance
+	var past []gpu.Series
+	var got live.WindowResult
+	var wg sync.WaitGroup
+	if g.request.query.Source != query.SourceLive {
+		wg.Go(func() {
+			asked, as, w := g.question(f, m)
+			result := g.history.Metric(ctx, asked, as, w)
+			out.failed, out.executed = result.Err, result.Executed
+			out.notices = append(out.notices, result.Notices...)
+			past = g.stepped(f, result.Series, w)
+		})
+	}
+	if g.reach.live && m.Agent {
+		from, _ := g.span()
+		if m.Kind == catalog.Counter {
+			from = from.Add(-max(counterSpan, g.window.Step))
+		}
+		got = window(ctx, g.live, selection{scope: g.scope, metric: m}, from)
+	}
+	wg.Wait()
+	out.series = timeline.Join(past, g.fromAgents(f, m, past, got))
+	return out
+}
+
+// question is how history is asked for a field: which samples of a step stand for it is decided here, and a counter whose rise
+// is wanted is read as it stands.
+func (g *gathering) question(f insight.Field, m catalog.Metric) (query.Query, catalog.Metric, query.Window) {
+	q := g.request.query
+	q.Type, q.Metric, q.AggregateBy, q.Scope, q.Aggregation = query.TypeMetric, m.Name, query.ByIdentity, g.scope, m.Aggregations[0]
+	w := g.window
+	switch {
+	case f.Of == insight.Rise || f.Of == insight.Total:
+		m.Kind, m.Max, m.Witness, m.Pulse = catalog.Gauge, 0, "", "" // the limits of a counter are of its rate
+		q.OverTime = catalog.OverTimeMax
+		if f.Of == insight.Rise {
+			w.From = w.From.Add(-w.Step) // what it rose from
+		}
+	case f.Of == insight.AnyBits:
+		w.Step = g.maskStep()
+		w.From = g.window.From.Add(-g.window.Step + w.Step)
+	case m.Kind == catalog.Counter:
+	case f.Of == insight.Max:
+		q.OverTime = catalog.OverTimeMax
+	case f.Of == insight.Min:
+		q.OverTime = catalog.OverTimeMin
+	case m.Unit == gpu.Code:
+		q.OverTime = catalog.OverTimeLast
+	default:
+		q.OverTime = catalog.OverTimeMean
+	}
+	return q, m, w
+}
+
+// maskSamples is how many samples of a step are looked at for bits, at most.
+const maskSamples = 12
+
+// maskStep is how far apart bit masks are read from history: servers have no function that collects bits over time.
+func (g *gathering) maskStep() time.Duration {
+	for n := maskSamples; n > 1; n-- {
+		if part := g.window.Step / time.Duration(n); part*time.Duration(n) == g.window.Step && part >= g.window.ScrapeInterval && part%time.Second == 0 {
+			return part
+		}
+	}
+	return g.window.Step
+}
+
+// stepped is history's samples at the starts of the steps that they are of: a server's point is of the time before it.
+func (g *gathering) stepped(f insight.Field, series []gpu.Series, w query.Window) []gpu.Series {
+	out := make([]gpu.Series, len(series))
+	for i, s := range series {
+		switch f.Of {
+		case insight.Rise:
+			s = rises(s)
+		default:
+		}
+		out[i] = shifted(s, -w.Step)
+	}
+	if f.Of == insight.AnyBits {
+		out = collected(out, g.window.Step)
+	}
+	return out
+}
+
+// shifted is a series at other times.
+func shifted(s gpu.Series, by time.Duration) gpu.Series {
+	times := make([]int64, len(s.Times))
+	for i, t := range s.Times {
+		times[i] = t + by.Milliseconds()
+	}
+	s.Times = times
+	return s
+}
+
+// rises is how much a counter rose up to each sample from the one before, NaN where that is not known. One that falls was
+// reset and starts again from zero.
+func rises(s gpu.Series) gpu.Series {
+	values := make([]float64, len(s.Values))
+	before := math.NaN()
+	for i, v := range s.Values {
+		switch {
+		case math.IsNaN(v) || math.IsNaN(before):
+			values[i] = math.NaN()
+		case v < before:
+			values[i] = v
+		default:
+			values[i] = v - before
+		}
+		if !math.IsNaN(v) {
+			before = v
+		}
+	}
+	s.Values = values
+	return s
+}
+
+// collected is all bits that were set in each step.
+func collected(series []gpu.Series, step time.Duration) []gpu.Series {
+	out := make([]gpu.Series, len(series))
+	for i, s := range series {
+		out[i] = s
+		out[i].Times, out[i].Values = nil, nil
+		for j, t := range s.Times {
+			start := t - t%step.Milliseconds()
+			n := len(out[i].Times)
+			if n == 0 || out[i].Times[n-1] != start {
+				out[i].Times, out[i].Values = append(out[i].Times, start), append(out[i].Values, s.Values[j])
+				continue
+			}
+			out[i].Values[n-1] = eitherBits(out[i].Values[n-1], s.Values[j])
+		}
+	}
+	return out
+}
+
+// maxBits is the first whole number that a mask cannot be: a float64 has no room for it.
+const maxBits = 1 << 53
+
+func eitherBits(a, b float64) float64 {
+	isMask := func(v float64) bool { return v >= 0 && v < maxBits }
+	switch {
+	case !isMask(a):
+		return b
+	case !isMask(b):
+		return a
+	}
+	return float64(uint64(a) | uint64(b))
+}
+
+// fromAgents is live samples on the grid, without a first step that they only have the end of and history has all of.
+func (g *gathering) fromAgents(f insight.Field, m catalog.Metric, past []gpu.Series, got live.WindowResult) []gpu.Series {
+	from, to := g.span()
+	step := g.window.Step
+	series := upTo(got.Series, to.Add(-time.Millisecond))
+	keep := timeline.KeepMean
+	switch {
+	case f.Of == insight.AnyBits:
+		return onward(g.whole(collected(series, step), series, past), from)
+	case f.Of == insight.Rise || f.Of == insight.Total:
+		series = timeline.Decimate(series, step, timeline.KeepMax)
+		if f.Of == insight.Rise {
+			for i, s := range series {
+				series[i] = rises(s)
+			}
+		}
+		return onward(withoutLeadingGaps(series), from)
+	case m.Kind == catalog.Counter:
+		series = timeline.Rate(series, timeline.RateWindow(0, max(got.Period, got.Interval)))
+	case m.Unit == gpu.Code:
+		keep = timeline.KeepLast
+	}
+	switch f.Of {
+	case insight.Max:
+		keep = timeline.KeepMax
+	case insight.Min:
+		keep = timeline.KeepMin
+	default:
+	}
+	return onward(g.whole(timeline.Decimate(series, step, keep), series, past), from)
+}
+
+// whole leaves out the first step of a line whose samples begin within it, where history goes back further.
+func (g *gathering) whole(stepped, raw, past []gpu.Series) []gpu.Series {
+	before := make(map[board]bool, len(past))
+	for _, s := range past {
+		before[boardOf(s.Device)] = true
+	}
+	for i, s := range stepped {
+		if len(s.Times) > 1 && len(raw[i].Times) > 0 && before[boardOf(s.Device)] && raw[i].Times[0]-s.Times[0] > g.window.Step.Milliseconds()/4 {
+			stepped[i].Times, stepped[i].Values = s.Times[1:], s.Values[1:]
+		}
+	}
+	return stepped
+}
+
+func withoutLeadingGaps(series []gpu.Series) []gpu.Series {
+	var kept []gpu.Series
+	for _, s := range series {
+		first := slices.IndexFunc(s.Values, func(v float64) bool { return !math.IsNaN(v) })
+		if first >= 0 {
+			s.Times, s.Values = s.Times[first:], s.Values[first:]
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// workload asks history for one field of ranks and servers.
+func (g *gathering) workload(ctx context.Context, f insight.Field) fieldSeries {
+	out := fieldSeries{field: f}
+	m, ok := g.catalog.Metric(f.Metric)
+	if !ok || m.Subject != catalog.SubjectWorkload || g.request.query.Source == query.SourceLive {
+		return out
+	}
+	q := g.request.query
+	q.Type, q.Metric, q.AggregateBy, q.Aggregation = query.TypeMetric, m.Name, query.ByIdentity, m.Aggregations[0]
+	w := g.window
+	switch {
+	case m.Kind == catalog.Histogram && f.Of == insight.Max:
+		q.Aggregation = "p99"
+	case m.Kind == catalog.Histogram:
+		q.Aggregation = "avg"
+	}
+	result := g.history.Metric(ctx, q, m, w)
+	out.failed, out.executed, out.notices = result.Err, result.Executed, result.Notices
+	for _, s := range result.Series {
+		s = shifted(s, -w.Step)
+		if m.Kind == catalog.Counter && f.Of == insight.Rise {
+			s.Values = scaled(s.Values, w.Step.Seconds()) // of a rate, the rise is what it comes to in a step
+		}
+		out.series = append(out.series, s)
+	}
+	return out
+}
+
+func scaled(values []float64, by float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v * by
+	}
+	return out
+}

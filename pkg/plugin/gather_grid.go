@@ -1,0 +1,243 @@
+package plugin
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/warpwatch/warpwatch/pkg/frames"
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/insight"
+	"github.com/warpwatch/warpwatch/pkg/query"
+)
+
+// withUnlisted adds a row for each device that no list has and that there are values of.
+func (g *gathering) withUnlisted(rows []frames.InventoryRow) []frames.InventoryRow {
+	if g.request.query.Scope.ByOwner() {
+		return rows // nobody knows whose they are
+	}
+	known := make(map[board]bool, len(rows))
+	for _, row := range rows {
+		known[boardOf(row.Device)] = true
+	}
+	listed := len(rows)
+	for _, f := range g.fields {
+		for _, s := range f.series {
+			if b := boardOf(s.Device); !known[b] && g.request.query.Scope.Matches(s.Device) {
+				known[b] = true
+				rows = append(rows, frames.InventoryRow{Device: s.Device, State: frames.StatePresent})
+			}
+		}
+	}
+	if len(rows) > listed {
+		slices.SortStableFunc(rows, func(a, b frames.InventoryRow) int { return frames.CompareDevices(a.Device, b.Device) })
+	}
+	return rows
+}
+
+// deviceGrid puts all fields of devices on the grid. What is measured on boards counts for their MIG instances too.
+func (g *gathering) deviceGrid(out *gathered) *insight.Devices {
+	subjects := make([]insight.Subject, len(out.rows))
+	at := make(map[board]int, len(out.rows))
+	instances := map[board][]int{}
+	classes := g.classes(out.workloads)
+	for i, row := range out.rows {
+		subjects[i] = insight.Subject{Device: row.Device, Owners: row.Owners, Class: classes.of(row.Owners)}
+		b := boardOf(row.Device)
+		at[b] = i
+		if row.Device.IsMIG() {
+			b.instance = ""
+			instances[b] = append(instances[b], i)
+		}
+	}
+	from, to := g.span()
+	grid := insight.NewGrid(from, to, g.window.Step, subjects)
+	for n := range g.fields {
+		f := &g.fields[n]
+		out.say(*f)
+		for _, s := range f.series {
+			b := boardOf(s.Device)
+			values := g.laid(s, len(grid.Times))
+			if values == nil {
+				continue
+			}
+			if i, ok := at[b]; ok {
+				grid.Set(f.field, i, values)
+			}
+			if f.instance || s.Device.IsMIG() {
+				continue
+			}
+			for _, i := range instances[b] {
+				grid.Set(f.field, i, values)
+			}
+		}
+		f.series = nil // the grid has them
+		if !grid.Has(f.field) {
+			out.lacks(f.field.Metric)
+		}
+	}
+	return grid
+}
+
+// laid is a series on the grid, nil when nothing of it is within.
+func (g *gathering) laid(s gpu.Series, steps int) []float64 {
+	from, _ := g.span()
+	start, step := from.UnixMilli(), g.window.Step.Milliseconds()
+	var values []float64
+	for j, t := range s.Times {
+		if t < start || math.IsNaN(s.Values[j]) {
+			continue
+		}
+		i := int((t - start) / step)
+		if i >= steps {
+			break
+		}
+		if values == nil {
+			values = make([]float64, steps)
+			for k := range values {
+				values[k] = math.NaN()
+			}
+		}
+		values[i] = s.Values[j]
+	}
+	return values
+}
+
+// workloadGrid puts all fields of ranks and servers on the grid.
+func (g *gathering) workloadGrid(out *gathered) *insight.Workloads {
+	at := map[insight.Workload]int{}
+	var subjects []insight.Workload
+	left := 0
+	for _, f := range g.workloads {
+		for _, s := range f.series {
+			w := workloadOf(s)
+			if _, known := at[w]; known {
+				continue
+			}
+			if len(subjects) == gatherWorkers {
+				left++
+				continue
+			}
+			at[w] = len(subjects)
+			subjects = append(subjects, w)
+		}
+	}
+	if left > 0 {
+		out.notices = append(out.notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
+			"Only %d ranks and servers are looked at, others are left out: narrow the query.", gatherWorkers)})
+	}
+	from, to := g.span()
+	grid := insight.NewGrid(from, to, g.window.Step, subjects)
+	asked := len(g.workloads) - len(classFields())
+	for n := range g.workloads {
+		f := &g.workloads[n]
+		out.say(*f)
+		for _, s := range f.series {
+			if i, ok := at[workloadOf(s)]; ok {
+				if values := g.laid(s, len(grid.Times)); values != nil {
+					grid.Set(f.field, i, values)
+				}
+			}
+		}
+		f.series = nil
+		if n < asked && !grid.Has(f.field) && len(subjects) > 0 && sameFamily(f.field, subjects, grid) {
+			out.lacks(f.field.Metric)
+		}
+	}
+	return grid
+}
+
+// sameFamily reports whether something of a metric's kind, of training or of serving, is there at all: where nothing trains,
+// no metric of training is missing.
+func sameFamily(f insight.Field, _ []insight.Workload, grid *insight.Workloads) bool {
+	for _, other := range classFields() {
+		if familyOf(other.Metric) == familyOf(f.Metric) && grid.Has(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// familyOf is "train" or "serve".
+func familyOf(metric string) string {
+	family, _, _ := strings.Cut(metric, "_")
+	return family
+}
+
+func workloadOf(s gpu.Series) insight.Workload {
+	l := s.Labels
+	return insight.Workload{
+		Cluster: l["cluster"], Node: l["node"], Namespace: l["namespace"], Pod: l["pod"], Job: l["job"], Model: l["model"], Rank: l["rank"],
+		Instance: l["instance"],
+	}
+}
+
+// classFields tell training from serving, whatever is asked for beside them.
+func classFields() []insight.Field {
+	return []insight.Field{{Metric: "train_step_seconds"}, {Metric: "train_loss"}, {Metric: "serve_requests_running"}}
+}
+
+// missingNotice is one notice of all that nobody has, with what to do for the first of it.
+func (d *Datasource) missingNotice(g *gathered, coverage []enabling) (gpu.Notice, bool) {
+	if len(g.missing) == 0 || len(g.devices.Subjects) == 0 {
+		return gpu.Notice{}, false
+	}
+	const named = 8
+	names := strings.Join(g.missing[:min(named, len(g.missing))], ", ")
+	if more := len(g.missing) - named; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	text := "Not measured here, so that less is certain: " + names + "."
+	if how := d.enabling(g.missing, coverage); how != "" {
+		text += " " + how
+	}
+	return gpu.Notice{Severity: gpu.Info, Text: text}, true
+}
+
+// enabling is how a scope can get a metric.
+type enabling struct{ metric, dialect string }
+
+// maxLines is how many lines of an exporter's configuration a notice names.
+const maxLines = 5
+
+// enabling is what to do to get the missing metrics from the exporters there are, else from the best that has them.
+func (d *Datasource) enabling(missing []string, coverage []enabling) string {
+	type way struct {
+		text  string
+		lines []string
+	}
+	var ways []way
+	for _, metric := range missing {
+		options := d.catalog.Explain(metric)
+		if len(options) == 0 {
+			continue
+		}
+		chosen := options[0]
+		for _, o := range options {
+			if slices.Contains(coverage, enabling{metric, string(o.Dialect)}) {
+				chosen = o
+				break
+			}
+		}
+		at := slices.IndexFunc(ways, func(w way) bool { return len(w.lines) > 0 && len(chosen.Lines) > 0 })
+		switch {
+		case at >= 0:
+			ways[at].lines = append(ways[at].lines, chosen.Lines...)
+		case len(ways) == 0 || len(chosen.Lines) > 0 && len(ways[0].lines) == 0:
+			ways = append([]way{{text: metric + ": " + chosen.Enable, lines: chosen.Lines}}, ways...)
+		}
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	lines := ways[0].lines
+	more := ""
+	if n := len(lines) - maxLines; n > 0 {
+		lines, more = lines[:maxLines], fmt.Sprintf("\n… and %d more, see the query type coverage", n)
+	}
+	return strings.TrimSpace(ways[0].text + "\n" + strings.Join(lines, "\n") + more)
+}
+
+// sourced reports whether Prometheus may be asked.
+func sourced(q query.Query) bool { return q.Source != query.SourceLive }

@@ -1,0 +1,227 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+// Insight is what judgements are told: limits, prices and which work is of which kind.
+type Insight struct {
+	// Limits are the limits of each kind of judgement, as written: an object whose keys that judgement knows. What is left out
+	// keeps its default.
+	Limits map[string]json.RawMessage
+	// Currency is what prices are in, and Prices those of an hour of a GPU by its model.
+	Currency string
+	Prices   []Price
+	Energy   Energy
+	Budgets  []Budget
+	Classes  []ClassRule
+}
+
+// Price is what a GPU of a model costs for an hour.
+type Price struct {
+	Model string // as queries select models: compared without the vendor's words; a regular expression between slashes
+	Hour  float64
+}
+
+// Energy is what a kilowatt hour costs and emits.
+type Energy struct {
+	Price  float64 // of a kilowatt hour, in the currency; 0 when it is not known
+	Carbon float64 // grams of CO2 of a kilowatt hour; 0 when it is not known
+	PUE    float64 // how much more the data centre draws than what is in it; 1 for nothing
+}
+
+// Budget is what may be spent in a month.
+type Budget struct {
+	Name      string
+	Month     float64
+	Namespace string // whose spending counts; "" for all. A regular expression between slashes
+}
+
+// ClassRule says that owners that fit are of a class. An empty pattern fits all; a text between slashes is a regular
+// expression that must match the whole value.
+type ClassRule struct {
+	Class string // "training" or "inference"
+
+	Namespace, Pod, Job, User string
+
+	compiled map[string]*regexp.Regexp
+}
+
+// Matches reports whether an owner fits.
+func (r ClassRule) Matches(o gpu.Owner) bool {
+	if !o.Known() {
+		return false
+	}
+	for _, part := range []struct{ pattern, value string }{{r.Namespace, o.Namespace}, {r.Pod, o.Pod}, {r.Job, o.SlurmJob}, {r.User, o.User}} {
+		switch re := r.compiled[part.pattern]; {
+		case part.pattern == "":
+		case re != nil:
+			if part.value == "" || !re.MatchString(part.value) {
+				return false
+			}
+		case part.pattern != part.value:
+			return false
+		}
+	}
+	return true
+}
+
+// The classes of work that a rule may name, and the judgements that have limits.
+func classNames() []string { return []string{"training", "inference"} }
+
+func limitNames() []string {
+	return []string{"bottleneck", "health", "efficiency", "forecast", "anomaly", "stragglers", "memory", "topology"}
+}
+
+// Bounds of lists that somebody writes.
+const (
+	maxPrices  = 500
+	maxBudgets = 100
+	maxRules   = 200
+	maxLimits  = 64 << 10 // bytes of the limits of one judgement
+)
+
+type storedInsight struct {
+	Limits json.RawMessage `json:"limits"`
+
+	Currency string `json:"currency"`
+	Prices   []struct {
+		Model string  `json:"model"`
+		Hour  float64 `json:"hour"`
+	} `json:"prices"`
+	Energy struct {
+		Price  float64  `json:"price"`
+		Carbon float64  `json:"carbon"`
+		PUE    *float64 `json:"pue"`
+	} `json:"energy"`
+	Budgets []struct {
+		Name      string  `json:"name"`
+		Month     float64 `json:"month"`
+		Namespace string  `json:"namespace"`
+	} `json:"budgets"`
+	Classes []struct {
+		Class     string `json:"class"`
+		Namespace string `json:"namespace"`
+		Pod       string `json:"pod"`
+		Job       string `json:"job"`
+		User      string `json:"user"`
+	} `json:"classes"`
+}
+
+// DefaultCurrency is what prices are in when nobody says.
+const DefaultCurrency = "USD"
+
+func (in storedInsight) read(problems *[]error) Insight {
+	out := Insight{
+		Currency: strings.TrimSpace(in.Currency),
+		Energy:   Energy{Price: in.Energy.Price, Carbon: in.Energy.Carbon, PUE: orDefault(in.Energy.PUE, 1)},
+	}
+	if out.Currency == "" {
+		out.Currency = DefaultCurrency
+	}
+	if raw := rawDialects(in.Limits); raw != nil {
+		if err := json.Unmarshal(raw, &out.Limits); err != nil {
+			*problems = append(*problems, errors.New(`insight.limits: is not an object: write {"health": {…}}`))
+		}
+	}
+	for _, p := range in.Prices {
+		out.Prices = append(out.Prices, Price{Model: strings.TrimSpace(p.Model), Hour: p.Hour})
+	}
+	for _, b := range in.Budgets {
+		out.Budgets = append(out.Budgets, Budget{Name: strings.TrimSpace(b.Name), Month: b.Month, Namespace: b.Namespace})
+	}
+	for i, c := range in.Classes {
+		rule := ClassRule{Class: c.Class, Namespace: c.Namespace, Pod: c.Pod, Job: c.Job, User: c.User, compiled: map[string]*regexp.Regexp{}}
+		for _, part := range []struct{ key, pattern string }{{"namespace", c.Namespace}, {"pod", c.Pod}, {"job", c.Job}, {"user", c.User}} {
+			re, err := betweenSlashes(part.pattern)
+			if err != nil {
+				*problems = append(*problems, fmt.Errorf("insight.classes[%d].%s: %q is not a regular expression: %w", i, part.key, part.pattern, err))
+			}
+			if re != nil {
+				rule.compiled[part.pattern] = re
+			}
+		}
+		out.Classes = append(out.Classes, rule)
+	}
+	return out
+}
+
+// betweenSlashes is the regular expression of "/text/", nil for any other text.
+func betweenSlashes(text string) (*regexp.Regexp, error) {
+	if len(text) < 2 || text[0] != '/' || text[len(text)-1] != '/' {
+		return nil, nil //nolint:nilnil // no expression is no error
+	}
+	return regexp.Compile("^(?s:" + text[1:len(text)-1] + ")$")
+}
+
+func (v *validator) insight(in Insight) {
+	for _, name := range slices.Sorted(maps.Keys(in.Limits)) {
+		raw := bytes.TrimSpace(in.Limits[name])
+		switch {
+		case !slices.Contains(limitNames(), name):
+			v.add("insight.limits", "%q has no limits: write %s", name, strings.Join(limitNames(), ", "))
+		case len(raw) > maxLimits:
+			v.add("insight.limits."+name, "is %d bytes long: at most %d are read", len(raw), maxLimits)
+		case len(raw) == 0 || raw[0] != '{':
+			v.add("insight.limits."+name, "is not an object: write the limits that differ from the defaults, by their names")
+		}
+	}
+	if len(in.Currency) > 8 {
+		v.add("insight.currency", "%q is not a currency: write its code, such as EUR", in.Currency)
+	}
+	amount := func(key string, value float64) {
+		if !(value >= 0 && value <= math.MaxInt32) {
+			v.add(key, "%g is not an amount: write a number from 0 on", value)
+		}
+	}
+	v.atMost("insight.prices", len(in.Prices), maxPrices)
+	for i, p := range in.Prices {
+		key := fmt.Sprintf("insight.prices[%d]", i)
+		if p.Model == "" {
+			v.add(key+".model", "is empty: write the model that the price is of, such as H100 80GB HBM3, or /.*/ for all")
+		}
+		if _, err := betweenSlashes(p.Model); err != nil {
+			v.add(key+".model", "%q is not a regular expression: %w", p.Model, err)
+		}
+		amount(key+".hour", p.Hour)
+	}
+	amount("insight.energy.price", in.Energy.Price)
+	amount("insight.energy.carbon", in.Energy.Carbon)
+	if !(in.Energy.PUE >= 1 && in.Energy.PUE <= 10) {
+		v.add("insight.energy.pue", "%g is out of range: write how much more the data centre draws than its machines, 1 to 10", in.Energy.PUE)
+	}
+	v.atMost("insight.budgets", len(in.Budgets), maxBudgets)
+	for i, b := range in.Budgets {
+		key := fmt.Sprintf("insight.budgets[%d]", i)
+		if b.Name == "" {
+			v.add(key+".name", "is empty: answers call the budget by it")
+		}
+		if b.Month == 0 {
+			v.add(key+".month", "is not set: write what may be spent in a month")
+		}
+		amount(key+".month", b.Month)
+		if _, err := betweenSlashes(b.Namespace); err != nil {
+			v.add(key+".namespace", "%q is not a regular expression: %w", b.Namespace, err)
+		}
+	}
+	v.atMost("insight.classes", len(in.Classes), maxRules)
+	for i, c := range in.Classes {
+		key := fmt.Sprintf("insight.classes[%d]", i)
+		if !slices.Contains(classNames(), c.Class) {
+			v.add(key+".class", "%q is not a class of work: write %s", c.Class, strings.Join(classNames(), " or "))
+		}
+		if c.Namespace+c.Pod+c.Job+c.User == "" {
+			v.add(key, "fits everything: write a namespace, pod, job or user")
+		}
+	}
+}

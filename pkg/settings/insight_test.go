@@ -1,0 +1,72 @@
+package settings
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
+)
+
+func TestInsight(t *testing.T) {
+	s, err := Parse([]byte(`{"agents":{"discovery":"off"},"clusters":[{"name":"n","endpoints":[{"id":"a","url":"http://p:9090"}]}],"insight":{
+		"limits":{"health":{"marginCelsius":8}}, "currency":" EUR ",
+		"prices":[{"model":"H100 80GB HBM3","hour":2.5},{"model":"/.*/","hour":1}],
+		"energy":{"price":0.2,"carbon":380,"pue":1.3},
+		"budgets":[{"name":"team","month":10000,"namespace":"/ml-.*/"}],
+		"classes":[{"class":"training","namespace":"/ml-.*/"},{"class":"inference","pod":"serve-0"},{"class":"training","user":"ada","job":"/[0-9]+/"}]}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := s.Insight
+	if in.Currency != "EUR" || len(in.Prices) != 2 || in.Prices[0].Hour != 2.5 || in.Energy.PUE != 1.3 || len(in.Budgets) != 1 || string(in.Limits["health"]) != `{"marginCelsius":8}` {
+		t.Errorf("got %+v", in)
+	}
+	for i, owners := range map[int][]gpu.Owner{
+		0: {{Namespace: "ml-a", Pod: "x"}},
+		1: {{Namespace: "web", Pod: "serve-0"}},
+		2: {{SlurmJob: "4711", User: "ada"}},
+	} {
+		for _, o := range owners {
+			for j, rule := range in.Classes {
+				if got := rule.Matches(o); got != (i == j) {
+					t.Errorf("rule %d of %+v: %v", j, o, got)
+				}
+			}
+		}
+	}
+	if in.Classes[0].Matches(gpu.Owner{}) || in.Classes[0].Matches(gpu.Owner{Namespace: "x-ml-a", Pod: "p"}) {
+		t.Error("a rule fits nobody, or a part of a name")
+	}
+	if s, _ := Parse(nil, nil); s.Insight.Currency != "USD" || s.Insight.Energy.PUE != 1 || len(s.Unknown) != 0 {
+		t.Errorf("defaults %+v", s.Insight)
+	}
+	if s, _ := Parse([]byte(`{"insight":{"limits":"{\"health\":{}}"}}`), nil); len(s.Insight.Limits) != 1 {
+		t.Errorf("as text: %+v", s.Insight)
+	}
+}
+
+func TestInsightSaysWhatToChange(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"limits":[]}`:                                  `insight.limits: is not an object`,
+		`{"limits":{"helth":{}}}`:                        `insight.limits: "helth" has no limits: write bottleneck, health`,
+		`{"limits":{"health":3}}`:                        `insight.limits.health: is not an object`,
+		`{"prices":[{"model":"","hour":1}]}`:             `insight.prices[0].model: is empty`,
+		`{"prices":[{"model":"H100","hour":-1}]}`:        `insight.prices[0].hour: -1 is not an amount`,
+		`{"prices":[{"model":"/(/","hour":1}]}`:          `insight.prices[0].model: "/(/" is not a regular expression`,
+		`{"energy":{"pue":0.5}}`:                         `insight.energy.pue: 0.5 is out of range`,
+		`{"budgets":[{"name":"x"}]}`:                     `insight.budgets[0].month: is not set`,
+		`{"budgets":[{"month":1}]}`:                      `insight.budgets[0].name: is empty`,
+		`{"classes":[{"class":"batch","pod":"x"}]}`:      `insight.classes[0].class: "batch" is not a class of work: write training or inference`,
+		`{"classes":[{"class":"training"}]}`:             `insight.classes[0]: fits everything`,
+		`{"classes":[{"class":"training","pod":"/[/"}]}`: `insight.classes[0].pod: "/[/" is not a regular expression`,
+		`{"currency":"all the money"}`:                   `insight.currency: "all the money" is not a currency`,
+	} {
+		if _, err := Parse([]byte(`{"insight":`+raw+`}`), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n got %v\nwant %s", raw, err, want)
+		}
+	}
+	s, _ := Parse([]byte(`{"insight":{"currancy":"EUR"}}`), nil)
+	if len(s.Unknown) != 1 || s.Unknown[0] != "insight.currancy" {
+		t.Errorf("unknown %v", s.Unknown)
+	}
+}
