@@ -103,6 +103,9 @@ describe('what is asked', () => {
     [{ queryType: 'promql', expr: 'up' }, true],
     [{ queryType: 'promql', expr: ' ', metric: 'gpu_power_watts' }, false],
     [{ expr: 'up' }, true],
+    [{ queryType: 'inventory' }, true],
+    [{ queryType: 'bottleneck', nodes: ['$node'] }, true],
+    [{ queryType: 'health', options: { least: 'warning' } }, true],
     [{}, false],
   ])('%j is asked: %s', (query, asked) => {
     expect(dataSource().filterQuery({ refId: 'A', ...query })).toBe(asked);
@@ -123,6 +126,23 @@ describe('what is asked', () => {
       clusters: [],
       expr: 'up',
     });
+  });
+
+  test('a judgement passes through as it was provisioned', () => {
+    const provisioned: GpuQuery = {
+      refId: 'A',
+      schemaVersion: 1,
+      queryType: 'bottleneck',
+      nodes: ['b.c'],
+      source: 'history',
+      minStep: '1m',
+      maxRows: 50,
+      options: { of: 'gpus', limits: { holdSeconds: 60, list: [1, true, null] } },
+    };
+    expect(dataSource().applyTemplateVariables(provisioned, {})).toEqual(provisioned);
+    expect(dataSource().interpolateVariablesInQueries([provisioned], {})[0]).toMatchObject(provisioned);
+    expect(dataSource().getQueryDisplayText(provisioned)).toBe('bottleneck · nodes: b.c');
+    expect(dataSource().targetContainsTemplate(provisioned)).toBe(false);
   });
 
   test('a query that leaves its dashboard carries values and its data source', () => {

@@ -36,9 +36,16 @@ export function queryTypeOf(query: GpuQuery): QueryType {
   return query.queryType ?? (query.expr && !query.metric ? 'promql' : 'metric');
 }
 
-/** Whether there is something to ask. */
+/** Whether there is something to ask. Only two types need more than a scope; one that is not known is the backend's to refuse. */
 export function isComplete(query: GpuQuery): boolean {
-  return queryTypeOf(query) === 'promql' ? Boolean(query.expr?.trim()) : Boolean(query.metric?.trim());
+  switch (queryTypeOf(query)) {
+    case 'promql':
+      return Boolean(query.expr?.trim());
+    case 'metric':
+      return Boolean(query.metric?.trim());
+    default:
+      return true;
+  }
 }
 
 /** One line for the query history and collapsed rows: what, over what, where. */
@@ -46,8 +53,11 @@ export function displayText(query: GpuQuery): string {
   if (queryTypeOf(query) === 'promql') {
     return query.expr ?? '';
   }
+  const scope = SCOPE_KEYS.filter((key) => query[key]?.length).map((key) => `${key}: ${query[key]?.join(', ')}`);
+  if (queryTypeOf(query) !== 'metric') {
+    return [queryTypeOf(query), ...scope].join(' · ');
+  }
   const by = query.aggregateBy && query.aggregateBy !== 'identity' ? ` by ${query.aggregateBy}` : '';
   const aggregation = query.aggregation ? ` (${query.aggregation}${by})` : by;
-  const scope = SCOPE_KEYS.filter((key) => query[key]?.length).map((key) => `${key}: ${query[key]?.join(', ')}`);
   return [`${query.metric ?? ''}${aggregation}`, ...scope].join(' · ');
 }

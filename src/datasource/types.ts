@@ -1,8 +1,18 @@
 import { type DataSourceJsonData, type QueryResultMetaNotice } from '@grafana/data';
 import { type DataQuery } from '@grafana/schema';
 
-/** What a query asks for. `metric` goes by meaning, `promql` by expression. */
-export type QueryType = 'metric' | 'promql';
+/** What a query asks for. `metric` goes by meaning, `promql` by expression; the others answer with tables and judgements. */
+export type QueryType = 'metric' | 'promql' | TableQueryType | InsightQueryType;
+
+/** Lists of what is there, of what happened, and of what can be asked for. */
+export type TableQueryType = 'coverage' | 'inventory' | 'processes' | 'events';
+
+/** Judgements: which GPU needs somebody, why, and what to do. */
+export type InsightQueryType =
+  'bottleneck' | 'health' | 'efficiency' | 'forecast' | 'anomaly' | 'stragglers' | 'memory' | 'topology';
+
+/** What a judgement takes beside the scope; its keys are the backend's to check. */
+export type InsightOptions = Record<string, unknown>;
 
 /** How several devices become one series. Empty: what the metric's catalogue entry calls its first aggregation. */
 export type Aggregation = '' | 'avg' | 'max' | 'min' | 'sum';
@@ -48,6 +58,14 @@ export interface GpuQuery extends DataQuery, Partial<Scope> {
   legend?: string;
   /** A duration with its unit, such as `5s`. */
   minStep?: string;
+
+  /** Of tables and judgements. */
+  maxRows?: number;
+  /** Of `events`. */
+  kinds?: string[];
+  minDuration?: string;
+  /** Of a judgement. */
+  options?: InsightOptions;
 }
 
 export type AuthMethod = 'none' | 'basic' | 'bearer';

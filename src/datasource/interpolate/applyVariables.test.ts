@@ -115,3 +115,22 @@ test('a query that holds macros only depends on no variable', () => {
   expect(usesVariables({ refId: 'A', expr: 'x{node="$node"}' }, templateSrv)).toBe(true);
   expect(usesVariables({ refId: 'A', nodes: ['a', '${node}'] }, templateSrv)).toBe(true);
 });
+
+test('variables in the options of a judgement are replaced, wherever they stand', () => {
+  const options = {
+    of: '$what',
+    list: ['$what', 3],
+    limits: { deep: { text: 'a $what' }, number: 0.5, off: false, none: null },
+  };
+  expect(
+    apply(
+      { queryType: 'health', options, kinds: ['$kinds'] },
+      { what: { value: 'x' }, kinds: { value: ['xid', 'lost'] } }
+    )
+  ).toMatchObject({
+    options: { of: 'x', list: ['x', 3], limits: { deep: { text: 'a x' }, number: 0.5, off: false, none: null } },
+    kinds: ['xid', 'lost'],
+  });
+  expect(usesVariables({ refId: 'A', options: { limits: { deep: ['$node'] } } }, fakeTemplateSrv({}))).toBe(true);
+  expect(usesVariables({ refId: 'A', options: { limits: { deep: 1 } } }, fakeTemplateSrv({}))).toBe(false);
+});

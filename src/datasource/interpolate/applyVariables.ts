@@ -2,7 +2,7 @@ import { type ScopedVars } from '@grafana/data';
 import { type TemplateSrv } from '@grafana/runtime';
 
 import { SCOPE_KEYS } from '../query';
-import { type GpuQuery } from '../types';
+import { type GpuQuery, type InsightOptions } from '../types';
 import { keepingMacros } from './macros';
 import { promqlValue } from './promql';
 import { expandScope } from './scope';
@@ -30,18 +30,47 @@ export function applyVariables(query: GpuQuery, templateSrv: TemplateSrv, scoped
   if (query.expr) {
     result.expr = templateSrv.replace(query.expr, variables, promqlValue);
   }
-  for (const key of ['metric', 'legend', 'minStep'] as const) {
+  for (const key of ['metric', 'legend', 'minStep', 'minDuration'] as const) {
     if (query[key]) {
       result[key] = text(query[key]);
     }
   }
+  if (query.kinds) {
+    result.kinds = expandScope(query.kinds, templateSrv, variables);
+  }
+  if (query.options) {
+    result.options = replaceTexts(query.options, (value) => templateSrv.replace(value, variables)) as InsightOptions;
+  }
   return result;
+}
+
+/** The value with every text in it replaced; keys, numbers and all else stay. */
+function replaceTexts(value: unknown, replace: (text: string) => string): unknown {
+  if (typeof value === 'string') {
+    return replace(value);
+  }
+  if (Array.isArray(value)) {
+    return value.map((each) => replaceTexts(each, replace));
+  }
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaceTexts(each, replace)]));
+  }
+  return value;
+}
+
+/** Every text in a value. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') {
+    return [value];
+  }
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /** Whether a query depends on a variable of the dashboard. */
 export function usesVariables(query: GpuQuery, templateSrv: TemplateSrv): boolean {
   const scope = SCOPE_KEYS.flatMap((key) => query[key] ?? []);
-  return [query.expr, query.metric, query.legend, query.minStep, ...scope].some(
+  const others = [...(query.kinds ?? []), ...textsIn(query.options)];
+  return [query.expr, query.metric, query.legend, query.minStep, query.minDuration, ...scope, ...others].some(
     (text) => text !== undefined && templateSrv.containsTemplate(withoutMacros(text))
   );
 }
