@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 // discovery is what Targets answered last.
 type discovery struct {
 	targets []Target
+	given   map[place]Target // the same by place
 	notices []gpu.Notice
 	err     error
 	at      time.Time     // of the answer; zero before the first
@@ -54,9 +56,16 @@ func (h *Hub) targets() []Target {
 func (n *node) refound(t Target) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.given = t
 	n.where.Found = t.Found
-	if n.where.Node == "" {
-		n.where.Node = t.Node
+	if n.schema == nil {
+		n.where.Node = cmp.Or(t.Node, n.where.Node)
+		return
+	}
+	if n.name(n.schema.Wire) {
+		n.schema = n.schema.next(n.where, n.schema.Wire, &n.hub.columns)
+		n.last = nil // it is about devices of another name
+		n.tellState()
 	}
 }
 
@@ -75,7 +84,7 @@ func (h *Hub) named(t Target) Target {
 		return n.target()
 	}
 	if past, ok := h.known[t.place()]; ok {
-		past.status.Found = t.Found
+		past.status.Found, past.status.Node = t.Found, cmp.Or(t.Node, past.status.Node)
 		return past.status.Target
 	}
 	return t
@@ -182,21 +191,20 @@ func (h *Hub) answer(targets []Target, notices []gpu.Notice, err error) {
 		h.cfg.Logger.Warn("agents not found, going on with those found before", "agents", len(h.found.targets), "err", err)
 		return
 	}
-	h.found.targets = targets
-	listed := make(map[place]bool, len(targets))
+	h.found.targets, h.found.given = targets, make(map[place]Target, len(targets))
 	for _, t := range targets {
-		listed[t.place()] = true
+		h.found.given[t.place()] = t
 		if n, ok := h.nodes[t.place()]; ok {
 			n.refound(t)
 		}
 	}
 	for at := range h.known {
-		if !listed[at] {
+		if _, listed := h.found.given[at]; !listed {
 			delete(h.known, at)
 		}
 	}
 	for at, n := range h.nodes {
-		if listed[at] || n.isConnected() {
+		if _, listed := h.found.given[at]; listed || n.isConnected() {
 			continue
 		}
 		for sub := range h.subs {

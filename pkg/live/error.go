@@ -34,6 +34,7 @@ const (
 	KindGarbage      Kind = "garbage"      // something else than an agent answers
 	KindClosed       Kind = "closed"       // the agent ended the connection
 	KindSilent       Kind = "silent"       // connected, but no samples come
+	KindDisorder     Kind = "disorder"     // samples in another order than they were taken
 	KindSlow         Kind = "slow"         // connected, but samples are left out, or come late
 )
 
@@ -62,7 +63,7 @@ func (e *Error) state() State {
 	switch e.Kind {
 	case KindDenied, KindUnauthorized, KindTLS, KindVersion, KindGarbage:
 		return Refused
-	case KindClosed, KindSilent:
+	case KindClosed, KindSilent, KindDisorder:
 		return Stale
 	case KindSlow:
 		return Lagging
@@ -81,6 +82,13 @@ var (
 type garbageError struct{ what string }
 
 func (e *garbageError) Error() string { return e.what }
+
+// disorderError is a sample that came after one that follows it.
+type disorderError struct{ got, after uint64 }
+
+func (e *disorderError) Error() string {
+	return fmt.Sprintf("it sends sample %d after sample %d", e.got, e.after)
+}
 
 // classify makes an Error of what ended an attempt. response is the answer to the handshake, nil when there was none;
 // got is how far it came.
@@ -104,6 +112,7 @@ func explain(err error, response *http.Response, got stage) (kind Kind, what, re
 		denied  *DeniedError
 		version *wire.VersionError
 		garbage *garbageError
+		mixed   *disorderError
 		closed  websocket.CloseError
 	)
 	switch {
@@ -113,6 +122,8 @@ func explain(err error, response *http.Response, got stage) (kind Kind, what, re
 		return KindVersion, version.Error(), ""
 	case errors.As(err, &garbage):
 		return KindGarbage, garbage.what, "check that the address is a warpwatch-agent's"
+	case errors.As(err, &mixed):
+		return KindDisorder, mixed.Error(), "connecting again"
 	case response != nil && response.StatusCode != http.StatusSwitchingProtocols:
 		return explainStatus(response)
 	case errors.Is(err, errHandshake):

@@ -186,6 +186,9 @@ func (h *Hub) acquire(t Target) *node {
 			return nil
 		}
 		n = newNode(h, t)
+		if given, ok := h.found.given[n.place]; ok {
+			n.given = given // without the name that it had when it was last connected to
+		}
 		ctx, cancel := context.WithCancel(h.ctx)
 		n.cancel = cancel
 		if past, ok := h.known[n.place]; ok && past.status.Err != nil && time.Since(past.until) < time.Minute {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type node struct {
 	linger   *time.Timer // guarded by hub.mu; runs while there are no watchers
 
 	mu       sync.Mutex
+	given    Target // as discovery says it
 	where    Target // with the node's name, as soon as it is known
 	state    State
 	since    time.Time
@@ -66,7 +68,7 @@ type node struct {
 
 func newNode(h *Hub, t Target) *node {
 	return &node{
-		hub: h, place: t.place(), where: t, state: Connecting, since: time.Now(),
+		hub: h, place: t.place(), given: t, where: t, state: Connecting, since: time.Now(),
 		ring: newRing(&h.rings, h.cfg.RingBytes, h.cfg.Keep), settled: make(chan struct{}),
 		subs: make(map[*Subscription]struct{}),
 	}
@@ -136,18 +138,14 @@ func (n *node) stopTimers() {
 }
 
 // adopt takes a schema and the agent's clock in it. first is whether it answers the request that was sent at that time.
-func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first bool) {
+// renamed is whether the node has another name than before.
+func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first bool) (renamed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.schema == nil || n.schema.Wire.GetEpoch() != schema.GetEpoch() {
 		n.seq, n.beside.seq = 0, 0
 	}
-	if n.where.Node == "" {
-		n.where.Node = schema.GetNode()
-	}
-	if n.where.Cluster == "" {
-		n.where.Cluster = schema.GetCluster()
-	}
+	renamed = n.name(schema)
 	next := n.schema.next(n.where, schema, &n.hub.columns)
 	if !next.SameColumns(n.schema) {
 		// What was last said is not about the devices there are now.
@@ -163,7 +161,26 @@ func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first 
 	if !first {
 		n.again = n.seq
 	}
+	if renamed && n.state == Connected {
+		n.tellState()
+	}
 	n.setState(Connected, nil)
+	return renamed
+}
+
+// name calls the node what discovery does, and else what its agent does by now. The caller holds mu.
+func (n *node) name(schema *wire.Schema) (renamed bool) {
+	before := n.where
+	n.where.Node = cmp.Or(n.given.Node, schema.GetNode(), before.Node)
+	n.where.Cluster = cmp.Or(n.given.Cluster, schema.GetCluster(), before.Cluster)
+	if n.where == before {
+		return false
+	}
+	if before.Node != "" {
+		n.hub.cfg.Logger.Info("agent's node has another name", "before", before.Node, "node", n.where.Node, "cluster", n.where.Cluster,
+			"address", n.where.Address)
+	}
+	return true
 }
 
 func (n *node) heartbeat(agent, arrived time.Time) {
@@ -186,6 +203,12 @@ func (n *node) repeated() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.drops.Repeated++
+}
+
+func (n *node) reordered() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drops.Reordered++
 }
 
 // take puts a sample where it belongs.
@@ -289,6 +312,11 @@ func (n *node) setState(state State, err *Error) {
 		n.hub.cfg.Logger.Info("agent connected", "node", n.where.Node, "cluster", n.where.Cluster, "address", n.where.Address,
 			"version", n.schema.Wire.GetAgentVersion(), "devices", len(n.schema.Devices))
 	}
+	n.tellState()
+}
+
+// tellState tells the subscribers the node's state. The caller holds mu.
+func (n *node) tellState() {
 	status := n.status()
 	for sub := range n.subs {
 		sub.offerStatus(n, status)

@@ -17,7 +17,11 @@ type Schema struct {
 	Devices []gpu.Device // with the target's cluster and node, where it names them
 
 	*layout
+	target nodeName
 }
+
+// nodeName is what a target calls its node.
+type nodeName struct{ cluster, node string }
 
 // layout is where a sample's readings are. Schemas with the same columns of the same devices share it, so that one that
 // says only how often samples are taken by now is no break in what is held of the node.
@@ -33,7 +37,7 @@ func newSchema(t Target, sent *wire.Schema) *Schema {
 }
 
 func schemaOf(t Target, sent *wire.Schema, set *columnSet) *Schema {
-	s := &Schema{Wire: withoutClock(sent), Devices: wire.ToDevices(sent), layout: &layout{set}}
+	s := &Schema{Wire: withoutClock(sent), Devices: wire.ToDevices(sent), layout: &layout{set}, target: nodeName{t.Cluster, t.Node}}
 	for i := range s.Devices {
 		if t.Cluster != "" {
 			s.Devices[i].Cluster = t.Cluster
@@ -52,6 +56,9 @@ func (s *Schema) next(t Target, sent *wire.Schema, sets *columnSets) *Schema {
 		return schemaOf(t, sent, sets.share(sent))
 	}
 	plain := withoutClock(sent)
+	if s.target != (nodeName{t.Cluster, t.Node}) {
+		return schemaOf(t, plain, sets.share(plain))
+	}
 	if proto.Equal(s.Wire, plain) {
 		return s
 	}
@@ -59,7 +66,7 @@ func (s *Schema) next(t Target, sent *wire.Schema, sets *columnSets) *Schema {
 	alike.PeriodMs, alike.MinPeriodMs, alike.Epoch, alike.AgentVersion = s.Wire.GetPeriodMs(), s.Wire.GetMinPeriodMs(), s.Wire.GetEpoch(), s.Wire.GetAgentVersion()
 	if proto.Equal(s.Wire, alike) {
 		plain.Columns = s.Wire.GetColumns()
-		return &Schema{Wire: plain, Devices: s.Devices, layout: s.layout}
+		return &Schema{Wire: plain, Devices: s.Devices, layout: s.layout, target: s.target}
 	}
 	return schemaOf(t, sent, sets.share(sent))
 }

@@ -242,7 +242,9 @@ func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 		s.began = arrived
 		s.resumed = s.resume != ""
 	}
-	s.node.adopt(sent, agent, s.sent, arrived, first)
+	if renamed := s.node.adopt(sent, agent, s.sent, arrived, first); renamed && !first {
+		s.node.hub.learned(s.node)
+	}
 	// The columns are those that other nodes have, too, by now.
 	if s.decoder, err = wire.NewDecoder(sent); err != nil {
 		return fmt.Errorf("read schema: %w", err) // not reached: it was read before
@@ -260,7 +262,8 @@ func (s *session) tick(tick *wire.Tick, arrived time.Time) error {
 	}
 	if tick.GetSeq() < s.seq {
 		// Its deltas belong between others, so no later value could be trusted. A new stream starts clean.
-		return &garbageError{fmt.Sprintf("it sends sample %d after sample %d", tick.GetSeq(), s.seq)}
+		s.node.reordered()
+		return &disorderError{tick.GetSeq(), s.seq}
 	}
 	if _, err := agentTime(tick.GetTimeUnixMs()); err != nil {
 		return err

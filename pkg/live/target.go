@@ -106,11 +106,13 @@ type NodeStatus struct {
 type Drops struct {
 	Missed   uint64 // never came: left out by the agent because the connection was slow, or out of its ring
 	Repeated uint64 // came again
-	Late     uint64 // their time was not after the one before
-	Future   uint64 // their time was further ahead than the clock's offset explains
-	Unheard  uint64 // are in its series, but subscribers here were too slow for them; counted for each
+	// Reordered came before others that they follow. Such a stream is ended, and what is missing asked for again.
+	Reordered uint64
+	Late      uint64 // their time was not after the one before
+	Future    uint64 // their time was further ahead than the clock's offset explains
+	Unheard   uint64 // are in its series, but subscribers here were too slow for them; counted for each
 }
 
 func (d Drops) String() string {
-	return fmt.Sprintf("missed %d, repeated %d, late %d, future %d, unheard %d", d.Missed, d.Repeated, d.Late, d.Future, d.Unheard)
+	return fmt.Sprintf("missed %d, repeated %d, reordered %d, late %d, future %d, unheard %d", d.Missed, d.Repeated, d.Reordered, d.Late, d.Future, d.Unheard)
 }

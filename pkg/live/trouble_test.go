@@ -296,7 +296,7 @@ func TestRepeatedAndReorderedTicks(t *testing.T) {
 		agent.Tick(watts(4)...)
 		samples, _ := drain(sub)
 		require.Equal(t, []float64{1, 2, 3, 4}, powers(samples))
-		require.Equal(t, live.Drops{Repeated: 1, Missed: 3, Late: 1}, f.status(t).Drops)
+		require.Equal(t, live.Drops{Repeated: 1, Missed: 3, Late: 1, Reordered: 1}, f.status(t).Drops)
 	})
 }
 

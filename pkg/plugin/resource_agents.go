@@ -35,6 +35,7 @@ type agentInfo struct {
 	LastSeen      *time.Time `json:"lastSeen,omitempty"`
 	Missed        uint64     `json:"missed"` // samples since it was connected to, and below
 	Repeated      uint64     `json:"repeated"`
+	Reordered     uint64     `json:"reordered"`
 	Late          uint64     `json:"late"`
 	Future        uint64     `json:"future"`
 }
@@ -43,7 +44,7 @@ func agentInfoOf(n live.NodeStatus) agentInfo {
 	info := agentInfo{
 		Cluster: n.Cluster, Node: n.Node, Address: n.Address, State: string(n.State), Version: n.AgentVersion, Source: n.Source,
 		PeriodMs: n.Period.Milliseconds(), ClockOffsetMs: n.ClockOffset.Milliseconds(), Devices: n.Devices, Found: n.Found,
-		Missed: n.Drops.Missed, Repeated: n.Drops.Repeated, Late: n.Drops.Late, Future: n.Drops.Future,
+		Missed: n.Drops.Missed, Repeated: n.Drops.Repeated, Reordered: n.Drops.Reordered, Late: n.Drops.Late, Future: n.Drops.Future,
 	}
 	if !n.Since.IsZero() {
 		info.Since = &n.Since

@@ -291,6 +291,9 @@ func (a *Agent) Restart() {
 	a.mu.Lock()
 	a.epoch++
 	a.seq, a.ring, a.beside = 0, nil, beside{}
+	for c := range a.conns {
+		delete(a.conns, c) // it hears nothing of the new process
+		c.end()
+	}
 	a.mu.Unlock()
-	a.Drop()
 }
