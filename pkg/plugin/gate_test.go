@@ -13,13 +13,14 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/live"
 	"github.com/warpwatch/warpwatch/pkg/live/agenttest"
+	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
 // One stream too many is refused with a reason that the panel shows, and begins when another one ends.
 func TestStreamLimits(t *testing.T) {
 	for name, limit := range map[string]func(*gate){
-		"ada has 1 live streams already":              func(g *gate) { g.perUser = 1 },
-		"this data source has 1 live streams already": func(g *gate) { g.total = 1 },
+		"already, which is the most for one user (live.maxStreamsPerUser of the data source's settings)": func(g *gate) { g.limits.MaxUserStreams = 1 },
+		"this data source has 1 live streams already, which is the most (live.maxStreams of":             func(g *gate) { g.limits.MaxStreams = 1 },
 	} {
 		bubble(t, func(t *testing.T) {
 			f := newFleet(t, agenttest.Options{Node: "n1"})
@@ -31,7 +32,7 @@ func TestStreamLimits(t *testing.T) {
 
 			path, raw = channelOf(t, f.frames(t, 5*time.Minute, metricQuery(`"legend":"other"`))[0])
 			response, err := f.SubscribeStream(t.Context(), &backend.SubscribeStreamRequest{PluginContext: viewer(), Path: path, Data: raw})
-			if err != nil || response.Status != backend.SubscribeStreamStatusOK || !strings.Contains(string(response.InitialData.Data()), `"refused":"`+name) {
+			if err != nil || response.Status != backend.SubscribeStreamStatusOK || !strings.Contains(string(response.InitialData.Data()), name) {
 				t.Errorf("%v, %s", err, response.InitialData.Data())
 			}
 			received, stop := f.runStream(t, path, raw)
@@ -52,8 +53,8 @@ func TestStreamLimits(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			if len(f.gate.runs)+len(f.gate.byUser) != 0 {
-				t.Errorf("%d streams of %d users are left", len(f.gate.runs), len(f.gate.byUser))
+			if len(f.gate.runs)+len(f.gate.byUser)+len(f.gate.waiting) != 0 {
+				t.Errorf("%d streams of %d users are left, %d wait", len(f.gate.runs), len(f.gate.byUser), len(f.gate.waiting))
 			}
 		})
 	}
@@ -61,7 +62,7 @@ func TestStreamLimits(t *testing.T) {
 
 // A stream that waits for a place ends with its last viewer.
 func TestRefusedStreamEnds(t *testing.T) {
-	g := gate{total: 1}
+	g := gate{limits: settings.Live{MaxStreams: 1}}
 	first, err := g.enter(t.Context(), "q/1", "ada", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -79,9 +80,38 @@ func TestRefusedStreamEnds(t *testing.T) {
 		t.Error(err)
 	}
 	g.leave("q/1", first)
-	if _, refusal := g.look("q/2", "bob"); refusal != "" || len(g.byUser) != 0 {
-		t.Errorf("refused: %q; %v", refusal, g.byUser)
+	if _, refusal := g.look("q/2", "bob"); refusal != "" || len(g.byUser) != 0 || len(g.waiting) != 0 {
+		t.Errorf("refused: %q; %v; %v", refusal, g.byUser, g.waiting)
 	}
+}
+
+// Who joins a stream that waits for a place of another user's is told so: it has no rows for anybody.
+func TestWhoJoinsAWaitingStreamIsTold(t *testing.T) {
+	g := gate{limits: settings.Live{MaxUserStreams: 1}}
+	first, err := g.enter(t.Context(), "q/1", "ada", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	waits, entered := make(chan struct{}), make(chan *run, 1)
+	go func() {
+		r, _ := g.enter(ctx, "q/2", "ada", func(string) error { close(waits); return nil })
+		entered <- r
+	}()
+	<-waits
+	if _, refusal := g.look("q/2", "bob"); !strings.Contains(refusal, "has 1 live streams already") {
+		t.Errorf("bob is told %q", refusal)
+	}
+	if _, refusal := g.look("q/3", "bob"); refusal != "" {
+		t.Errorf("bob's own is refused: %s", refusal)
+	}
+	g.leave("q/1", first)
+	second := <-entered
+	if _, refusal := g.look("q/2", "bob"); refusal != "" {
+		t.Errorf("bob is told %q of a stream that runs", refusal)
+	}
+	g.leave("q/2", second)
+	cancel()
 }
 
 // C07, C08, C16: who joins a stream later gets its columns and troubles of now, whatever came when.

@@ -90,6 +90,7 @@ func newDatasource(ctx context.Context, stored backend.DataSourceInstanceSetting
 	d := &Datasource{catalog: known, handovers: newHandovers(), logger: backend.Logger, now: time.Now, cacheMetrics: metrics}
 	d.resources = d.newResources()
 	d.settings, d.broken = settings.Parse(stored.JSONData, stored.DecryptedSecureJSONData)
+	d.gate.limits = d.settings.Live
 	if d.broken == nil {
 		d.broken = d.learn()
 	}

@@ -30,6 +30,7 @@ func Parse(jsonData json.RawMessage, secure map[string]string) (Settings, error)
 		ScrapeInterval: duration("scrapeInterval", in.ScrapeInterval, DefaultScrapeInterval, &problems),
 		MaxSeries:      orDefault(in.MaxSeries, DefaultMaxSeries),
 		Cache:          in.Cache.read(secure, &problems),
+		Live:           in.Live.read(),
 		Dialects:       rawDialects(in.Dialects),
 		Insight:        in.Insight.read(&problems),
 		Unknown:        unknownKeys(jsonData, secure, in),

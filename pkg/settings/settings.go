@@ -31,9 +31,10 @@ type Settings struct {
 	FailedEndpoint gpu.Severity // of the notice that a server failed while others answered
 	MaxSeries      int          // of a panel; more become bands or the first and last of them
 	Cache          Cache
+	Live           Live
 	Dialects       json.RawMessage // the user's own exporters for the catalogue, as written; nil for none
 	Insight        Insight
-	Unknown        []string        // keys that mean nothing here, each with its path: typing errors, mostly
+	Unknown        []string // keys that mean nothing here, each with its path: typing errors, mostly
 }
 
 // Cluster is one GPU cluster and the servers that know it.
@@ -179,7 +180,9 @@ type Access struct {
 }
 
 // HasCredentials reports whether agents are sent something that must stay a secret.
-func (a Access) HasCredentials() bool { return a.Auth.Method == BasicAuth || a.Auth.Method == BearerAuth || len(a.Headers) > 0 }
+func (a Access) HasCredentials() bool {
+	return a.Auth.Method == BasicAuth || a.Auth.Method == BearerAuth || len(a.Headers) > 0
+}
 
 // AgentGroup is agents that are spoken to in a way of their own. It takes nothing over from the others but the way
 // through the proxy.

@@ -155,6 +155,7 @@ func TestParseAccepts(t *testing.T) {
 		// What every file leaves out.
 		expected.FailedEndpoint, expected.MaxSeries, expected.Cache.MaxBytes = gpu.Warning, 1000, 256<<20
 		expected.Insight = settings.Insight{Currency: "USD", Energy: settings.Energy{PUE: 1}}
+		expected.Live = settings.Live{MaxStreams: 2000, MaxUserStreams: 256}
 		for _, c := range expected.Clusters {
 			for i := range c.Endpoints {
 				c.Endpoints[i].Concurrency, c.Endpoints[i].Compression = 20, settings.CompressAuto
@@ -189,6 +190,7 @@ func everything() settings.Settings {
 			Type: "redis", Addresses: []string{"cache-1.example.com:6379", "[::1]:6380"}, User: "grafana", Password: settings.NewSecret("tok-9"),
 			Database: 3, TLS: true, Timeout: 200 * time.Millisecond,
 		}},
+		Live:     settings.Live{MaxStreams: 500, MaxUserStreams: 40},
 		Dialects: json.RawMessage(`[{"name":"acme"}]`),
 		Insight:  settings.Insight{Currency: "USD", Energy: settings.Energy{PUE: 1}},
 		Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{

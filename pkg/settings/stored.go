@@ -15,6 +15,7 @@ type stored struct {
 	MaxSeries      *int            `json:"maxSeries"`
 	Compression    string          `json:"compression"`
 	Cache          storedCache     `json:"cache"`
+	Live           storedLive      `json:"live"`
 	Dialects       json.RawMessage `json:"dialects"`
 	Insight        storedInsight   `json:"insight"`
 

@@ -26,6 +26,7 @@ func (s Settings) Validate() error {
 	}
 	v.clusters(s.Clusters)
 	v.cache(s.Cache)
+	v.live(s.Live)
 	v.dialects(s.Dialects)
 	v.insight(s.Insight)
 	v.agents(s.Agents, len(s.Clusters) > 0)
