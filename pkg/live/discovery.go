@@ -42,6 +42,9 @@ func (h *Hub) targets() []Target {
 			continue
 		}
 		seen[t.place()] = true
+		if _, again := h.twin(t.place()); again {
+			continue
+		}
 		list = append(list, h.named(t))
 	}
 	for at, n := range h.nodes {
@@ -201,6 +204,11 @@ func (h *Hub) answer(targets []Target, notices []gpu.Notice, err error) {
 	for at := range h.known {
 		if _, listed := h.found.given[at]; !listed {
 			delete(h.known, at)
+		}
+	}
+	for at := range h.twins {
+		if _, listed := h.found.given[at]; !listed {
+			delete(h.twins, at)
 		}
 	}
 	for at, n := range h.nodes {

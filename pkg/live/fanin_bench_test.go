@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"crypto/rand"
 	"flag"
 	"fmt"
 	"io"
@@ -236,6 +237,7 @@ func (f *fanInAgents) message(n int) *wire.Message {
 	if n == 0 {
 		m := proto.CloneOf(f.schema)
 		m.GetSchema().ClockUnixMs = time.Now().UnixMilli()
+		m.GetSchema().Epoch = rand.Text() // agents that are one are connected to once
 		return m
 	}
 	tick := f.ticks[0]

@@ -30,6 +30,8 @@ type Hub struct {
 	found    discovery
 	nodes    map[place]*node
 	known    map[place]memory
+	twins    map[place]twin
+	runs     map[run]*node // which node is of a run
 	subs     map[*Subscription]struct{}
 	watching bool // the background refresh runs
 }
@@ -68,7 +70,8 @@ func NewHub(cfg Config) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &Hub{
 		cfg: cfg, accesses: newAccesses(cfg), slots: make(chan struct{}, cfg.Parallel), ctx: ctx, cancel: cancel,
-		nodes: make(map[place]*node), known: make(map[place]memory), subs: make(map[*Subscription]struct{}),
+		nodes: make(map[place]*node), known: make(map[place]memory), twins: make(map[place]twin), runs: make(map[run]*node),
+		subs: make(map[*Subscription]struct{}),
 	}
 	h.rings.limit = int64(cfg.TotalRingBytes)
 	return h
@@ -152,7 +155,7 @@ func (h *Hub) part(sub *Subscription, n *node) {
 func (h *Hub) learned(n *node) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.nodes[n.place] != n {
+	if h.closed || h.nodes[n.place] != n || h.untwin(n) {
 		return
 	}
 	t := n.target()
@@ -225,6 +228,7 @@ func (h *Hub) retire(n *node) {
 	n.cancel()
 	n.stopTimers()
 	delete(h.nodes, n.place)
+	h.endRun(n)
 	status, devices := n.snapshot()
 	status.State = Idle
 	h.known[n.place] = memory{status: status, devices: devices, until: time.Now()}

@@ -33,6 +33,7 @@ type node struct {
 
 	watchers int         // guarded by hub.mu
 	linger   *time.Timer // guarded by hub.mu; runs while there are no watchers
+	ofRun    run         // guarded by hub.mu; the newest that it was known to be of
 
 	mu       sync.Mutex
 	given    Target // as discovery says it

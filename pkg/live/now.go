@@ -47,7 +47,7 @@ func (h *Hub) Now(ctx context.Context, selected Select) NowResult {
 		n.waitLists(ctx, selected)
 	}
 	var statuses []NodeStatus
-	var without []string
+	var without, silent []string
 	for _, n := range nodes {
 		now, matches, old := n.now(selected)
 		if !matches {
@@ -57,6 +57,9 @@ func (h *Hub) Now(ctx context.Context, selected Select) NowResult {
 		if old {
 			without = append(without, now.Status.Target.String())
 		}
+		if selected.Events && now.untold() {
+			silent = append(silent, now.Status.Target.String())
+		}
 	}
 	slices.SortFunc(result.Nodes, func(a, b NodeNow) int { return compareNodes(a.Status, b.Status) })
 	sortNodes(statuses)
@@ -65,7 +68,16 @@ func (h *Hub) Now(ctx context.Context, selected Select) NowResult {
 		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: "No list of processes or owners comes from " +
 			list(without) + ": upgrade warpwatch-agent there, or enable it in its configuration."})
 	}
+	if len(silent) > 0 {
+		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Info, Text: "No events have come from " + list(silent) +
+			", maybe because the agents there are too old to send them: upgrade warpwatch-agent there."})
+	}
 	return result
+}
+
+// untold reports whether the agent is connected, seems to be of before there were events, and has sent none.
+func (n *NodeNow) untold() bool {
+	return n.Status.State.Streams() && n.Status.MinPeriod == 0 && len(n.Events) == 0 && n.EventsDropped == 0
 }
 
 // waitLists waits for the lists that are wanted, as long as the agent can be expected to send them.

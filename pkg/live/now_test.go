@@ -103,7 +103,7 @@ func TestAnOldAgentHasNoLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := agenttest.NewNetwork()
 		old := agenttest.New(t, agenttest.Options{Network: network, Node: "old", Old: true})
-		current := agenttest.New(t, agenttest.Options{Network: network, Node: "new"})
+		current := agenttest.New(t, agenttest.Options{Network: network, Node: "new", MinPeriod: 100 * time.Millisecond})
 		for _, a := range []*agenttest.Agent{old, current} {
 			a.Tick(watts(1)...)
 			a.SetProcesses("")
@@ -115,8 +115,10 @@ func TestAnOldAgentHasNoLists(t *testing.T) {
 		require.NotNil(t, got.Nodes[0].Processes.List, "none is known to run")
 		require.Nil(t, got.Nodes[1].Processes)
 		require.NotNil(t, got.Nodes[1].Sample)
-		require.Len(t, got.Notices, 1)
+		require.Len(t, got.Notices, 2)
 		require.Contains(t, got.Notices[0].Text, "from old (old:9847): upgrade warpwatch-agent there")
+		require.Equal(t, "No events have come from old (old:9847), maybe because the agents there are too old to send them: "+
+			"upgrade warpwatch-agent there.", got.Notices[1].Text)
 		began := time.Now()
 		f.hub.Now(t.Context(), wished)
 		require.Zero(t, time.Since(began), "that it sends none is known by now")

@@ -113,6 +113,9 @@ func (h *Hub) notices(nodes []NodeStatus, tooMany int) []gpu.Notice {
 	notices := slices.Clone(h.found.notices)
 	h.mu.Unlock()
 	notices = append(notices, troubles(nodes)...)
+	if twice, ok := h.twinNotice(nodes); ok {
+		notices = append(notices, twice)
+	}
 	if tooMany > 0 {
 		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
 			"%d nodes are left out because %d are connected already: choose fewer nodes.", tooMany, h.cfg.MaxNodes)})

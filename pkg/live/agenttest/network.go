@@ -45,6 +45,20 @@ func (n *Network) Dials() int {
 	return n.dials
 }
 
+// Alias is another address that leads to where an agent listens.
+func (n *Network) Alias(address, to string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listeners[address] = n.listeners[to]
+}
+
+// Unplug makes an address lead nowhere. Connections stay.
+func (n *Network) Unplug(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.listeners, address)
+}
+
 func (n *Network) listen(address string) *listener {
 	l := &listener{network: n, address: address, incoming: make(chan net.Conn), closed: make(chan struct{})}
 	n.mu.Lock()
