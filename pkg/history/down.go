@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,4 +77,37 @@ func listed(names []string) string {
 		return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
 	}
 	return strings.Join(names, ", ")
+}
+
+// DownExporter is an exporter of GPU metrics that Prometheus could not scrape.
+type DownExporter struct {
+	Cluster, Node string // as devices call their node, where one is known there
+	Instance, Job string
+}
+
+// exporters are those in the scope whose job is, by its name, one of exporters of GPU metrics.
+func (d downTargets) exporters(scope query.Scope, known roster) []DownExporter {
+	if len(d) == 0 {
+		return nil
+	}
+	type place struct{ cluster, host string }
+	nodes := map[place]string{}
+	for _, r := range known {
+		for _, h := range r.hosts {
+			if h.value == r.device.Node || nodes[place{r.device.Cluster, h.value}] == "" {
+				nodes[place{r.device.Cluster, h.value}] = r.device.Node
+			}
+		}
+	}
+	var list []DownExporter
+	for _, t := range d {
+		if !t.gpus {
+			continue
+		}
+		one := DownExporter{Cluster: t.cluster, Node: cmp.Or(nodes[place{t.cluster, t.node}], t.node), Instance: t.from.instance, Job: t.from.job}
+		if scope.MatchesNode(one.Cluster, one.Node) && !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
 }

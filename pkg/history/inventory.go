@@ -32,6 +32,7 @@ type InventoryRow struct {
 // Inventory is the devices of a scope, in the order of their place.
 type Inventory struct {
 	Rows     []InventoryRow
+	Down     []DownExporter // in the scope, at the end of the window
 	Notices  []gpu.Notice
 	Executed string
 	Err      error // set when no endpoint answered
@@ -67,6 +68,7 @@ func (h *History) Inventory(ctx context.Context, scope query.Scope, w query.Wind
 	if err != nil {
 		return inv
 	}
+	inv.Down = all.down.exporters(scope, all.roster)
 	inv.Notices = append(append(inv.Notices, beforeNotes...), all.down.notices(scope, collected{roster: all.roster})...)
 
 	rows := map[deviceKey]*InventoryRow{}

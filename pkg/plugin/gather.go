@@ -25,12 +25,17 @@ const (
 	gatherWorkers = 100_000    // ranks and servers at most
 )
 
+// goneFor is how long ago a device may have vanished to be listed, or the range where that is longer.
+const goneFor = time.Hour
+
 // wanted is what a judgement looks at.
 type wanted struct {
 	fields    []insight.Field // of devices, in the order of use
 	workloads []insight.Field // of ranks and servers
 	events    bool
-	points    int // steps at most; 0 for gatherPoints
+	since     time.Duration // how much before the range events are looked for
+	lead      time.Duration // how much before the range the grid begins
+	points    int           // steps at most; 0 for gatherPoints
 }
 
 // gathered is what there is of it.
@@ -38,15 +43,16 @@ type gathered struct {
 	devices   *insight.Devices
 	rows      []frames.InventoryRow // one for each subject of devices: how it is now, and since when it is gone
 	workloads *insight.Workloads
-	events    []gpu.Event      // in the order of time
+	events    []gpu.Event       // in the order of time
 	nodes     []live.NodeStatus // of agents
+	down      []history.DownExporter
 	known     map[nodeName]bool // nodes that an agent or an exporter says anything of at the end of the range
 
 	missing  []string // metrics that were asked for and that no device, or no workload, has
 	notices  []gpu.Notice
 	executed string
 	history  bool // Prometheus was asked, and answered
-	live     bool // agents were asked
+	live     bool // there are agents
 }
 
 // gather asks both sides for all that a judgement needs. The error is set when neither side had anything and one failed.
@@ -135,7 +141,9 @@ func (g *gathering) plan(ctx context.Context) {
 	if !start.Before(end) {
 		start = end.Add(-w.Step)
 	}
-	w.From, w.To = start.Add(w.Step), end
+	// Whole steps more, so that the grid stays on the points that other queries have.
+	lead := (g.want.lead + w.Step - 1) / w.Step * w.Step
+	w.From, w.To = start.Add(w.Step-lead), end
 	g.window = w
 }
 
@@ -159,7 +167,18 @@ func (g *gathering) count(ctx context.Context) int {
 func (g *gathering) stock(ctx context.Context) stock {
 	r := g.request
 	r.static = true // values come from the fields
-	return g.Datasource.stock(ctx, r, g.reach.continues)
+	// A GPU that vanished before a rule's short range is missed all the same.
+	if hour := r.window.To.Add(-goneFor); r.window.From.After(hour) {
+		r.window.From = hour
+	}
+	return g.Datasource.stock(ctx, r, g.reach.continues, g.earlier().window.From)
+}
+
+// earlier is the request for what may have happened before the range and still matters.
+func (g *gathering) earlier() request {
+	r := g.request
+	r.window.From = r.window.From.Add(-g.want.since)
+	return r
 }
 
 // ownedBoards is the scope for the metrics of devices whose owners are known by now: values come from other series than
@@ -204,7 +223,7 @@ func (g *gathering) all(ctx context.Context) {
 		do(func() {
 			asked := g.request.query
 			asked.Type, asked.Scope = query.TypeEvents, g.scope
-			g.past = g.history.Events(ctx, asked, eventWindow(g.request))
+			g.past = g.history.Events(ctx, asked, eventWindow(g.earlier()))
 		})
 	}
 	for i, f := range g.want.workloads {
@@ -230,8 +249,8 @@ func distinctBoards(rows []frames.InventoryRow) []frames.InventoryRow {
 // put makes grids of all that came.
 func (g *gathering) put(rows []frames.InventoryRow, s stock) *gathered {
 	out := &gathered{
-		history: g.request.query.Source != query.SourceLive && s.past.Err == nil && len(g.settings.Clusters) > 0, live: s.looked,
-		known: map[nodeName]bool{},
+		history: g.request.query.Source != query.SourceLive && s.past.Err == nil && len(g.settings.Clusters) > 0, live: len(s.present.Nodes) > 0,
+		known: map[nodeName]bool{}, down: s.past.Down,
 	}
 	out.notices = append(append(out.notices, g.reach.notices...), g.notices...)
 	out.notices = append(out.notices, s.notices()...)

@@ -9,7 +9,6 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
-	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
 // withUnlisted adds a row for each device that no list has and that there are values of.
@@ -177,67 +176,3 @@ func workloadOf(s gpu.Series) insight.Workload {
 func classFields() []insight.Field {
 	return []insight.Field{{Metric: "train_step_seconds"}, {Metric: "train_loss"}, {Metric: "serve_requests_running"}}
 }
-
-// missingNotice is one notice of all that nobody has, with what to do for the first of it.
-func (d *Datasource) missingNotice(g *gathered, coverage []enabling) (gpu.Notice, bool) {
-	if len(g.missing) == 0 || len(g.devices.Subjects) == 0 {
-		return gpu.Notice{}, false
-	}
-	const named = 8
-	names := strings.Join(g.missing[:min(named, len(g.missing))], ", ")
-	if more := len(g.missing) - named; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
-	}
-	text := "Not measured here, so that less is certain: " + names + "."
-	if how := d.enabling(g.missing, coverage); how != "" {
-		text += " " + how
-	}
-	return gpu.Notice{Severity: gpu.Info, Text: text}, true
-}
-
-// enabling is how a scope can get a metric.
-type enabling struct{ metric, dialect string }
-
-// maxLines is how many lines of an exporter's configuration a notice names.
-const maxLines = 5
-
-// enabling is what to do to get the missing metrics from the exporters there are, else from the best that has them.
-func (d *Datasource) enabling(missing []string, coverage []enabling) string {
-	type way struct {
-		text  string
-		lines []string
-	}
-	var ways []way
-	for _, metric := range missing {
-		options := d.catalog.Explain(metric)
-		if len(options) == 0 {
-			continue
-		}
-		chosen := options[0]
-		for _, o := range options {
-			if slices.Contains(coverage, enabling{metric, string(o.Dialect)}) {
-				chosen = o
-				break
-			}
-		}
-		at := slices.IndexFunc(ways, func(w way) bool { return len(w.lines) > 0 && len(chosen.Lines) > 0 })
-		switch {
-		case at >= 0:
-			ways[at].lines = append(ways[at].lines, chosen.Lines...)
-		case len(ways) == 0 || len(chosen.Lines) > 0 && len(ways[0].lines) == 0:
-			ways = append([]way{{text: metric + ": " + chosen.Enable, lines: chosen.Lines}}, ways...)
-		}
-	}
-	if len(ways) == 0 {
-		return ""
-	}
-	lines := ways[0].lines
-	more := ""
-	if n := len(lines) - maxLines; n > 0 {
-		lines, more = lines[:maxLines], fmt.Sprintf("\n… and %d more, see the query type coverage", n)
-	}
-	return strings.TrimSpace(ways[0].text + "\n" + strings.Join(lines, "\n") + more)
-}
-
-// sourced reports whether Prometheus may be asked.
-func sourced(q query.Query) bool { return q.Source != query.SourceLive }

@@ -65,7 +65,7 @@ func selectNodes(scope query.Scope) live.Select {
 // inventory answers with a row for each GPU and MIG instance.
 func (d *Datasource) inventory(ctx context.Context, r request) (data.Frames, error) {
 	reach := reachOf(r.query, r.window.From, r.window.To, r.now)
-	s := d.stock(ctx, r, reach.continues)
+	s := d.stock(ctx, r, reach.continues, r.window.From)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (d *Datasource) inventory(ctx context.Context, r request) (data.Frames, err
 	return data.Frames{frames.Inventory(rows, o)}, nil
 }
 
-// stock asks both sides at the same time. Alert rules need no values.
-func (d *Datasource) stock(ctx context.Context, r request, withLive bool) stock {
+// stock asks both sides at the same time, agents for events since a time. Alert rules need no values.
+func (d *Datasource) stock(ctx context.Context, r request, withLive bool, since time.Time) stock {
 	s := stock{looked: withLive}
 	var wg sync.WaitGroup
 	if r.query.Source != query.SourceLive {
@@ -110,7 +110,7 @@ func (d *Datasource) stock(ctx context.Context, r request, withLive bool) stock 
 	}
 	if withLive {
 		selected := selectNodes(r.query.Scope)
-		selected.Owners, selected.Events, selected.Since = true, true, r.window.From
+		selected.Owners, selected.Events, selected.Since = true, true, since
 		wg.Go(func() { s.present = d.live.Now(ctx, selected) })
 	}
 	wg.Wait()

@@ -73,7 +73,7 @@ func (d *Datasource) inventoryFeed(c channel, q query.Query) feed {
 		begin: func(ctx context.Context) {
 			began = d.now()
 			r := request{query: q, now: began, window: query.WindowOptions{From: began.Add(-span), To: began, ScrapeInterval: d.settings.ScrapeInterval}}
-			known = d.stock(ctx, r, true)
+			known = d.stock(ctx, r, true, r.window.From)
 		},
 		table: func(now time.Time) *data.Frame {
 			looked := selected
