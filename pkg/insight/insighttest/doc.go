@@ -31,7 +31,7 @@
 //
 // A series: metric, labels, and values. The metric must be in the catalogue, which also says whether it is of a device or of
 // a workload. The values of a counter are its rate per second, as in an [insight.Grid]. What of the samples a value stands
-// for follows the labels: ":max", ":min", ":rise", ":anybits", nothing for the mean.
+// for follows the labels: ":max", ":min", ":rise", ":anybits", ":total", nothing for the mean.
 //
 // A subject alone, labels without a metric: it is there and has no values, or gets labels once for all of its series.
 //

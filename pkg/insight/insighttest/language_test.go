@@ -168,7 +168,7 @@ func TestMistakesInScripts(t *testing.T) {
 		head + "  {node=\"n[1-2]i\",uuid=\"GPU-[1-3]i\"}":                                    "as long as",
 		head + "  {node=\"n[1-999]\",uuid=\"GPU-[1-999]\"}":                                  "more than",
 		head + "  gpu_sm_active{node=\"n1\",uuid=\"GPU-1\"} 1":                               "is it gpu_sm_active_ratio?",
-		head + "  gpu_sm_active_ratio{node=\"n1\",uuid=\"GPU-1\"}:p99 1":                     "max, min, rise or anybits",
+		head + "  gpu_sm_active_ratio{node=\"n1\",uuid=\"GPU-1\"}:p99 1":                     "max, min, rise, anybits or total",
 		head + "  gpu_sm_active_ratio{node=\"n1\",uuid=\"GPU-1\"}":                           "no values",
 		head + "  gpu_sm_active_ratio{node=\"n1\",uuid=\"GPU-1\"} y":                         "not a number",
 		head + strings.Repeat("  gpu_sm_active_ratio{node=\"n1\",uuid=\"GPU-1\"} 1\n", 2):    "4: load: gpu_sm_active_ratio is there twice",

@@ -127,9 +127,9 @@ func (l *loaded) line(text string) error {
 	if of, isOf := strings.CutPrefix(rest, ":"); isOf {
 		of, rest, _ = strings.Cut(of, " ")
 		switch field.Of = insight.Of(of); field.Of {
-		case insight.Max, insight.Min, insight.Rise, insight.AnyBits:
+		case insight.Max, insight.Min, insight.Rise, insight.AnyBits, insight.Total:
 		default:
-			return fmt.Errorf("load: %s: %q must be max, min, rise or anybits", name, of)
+			return fmt.Errorf("load: %s: %q must be max, min, rise, anybits or total", name, of)
 		}
 	}
 	values, err := parseValues(rest)

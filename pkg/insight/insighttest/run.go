@@ -179,12 +179,13 @@ func withoutComment(line string) string {
 	return line
 }
 
-// split cuts a line at blanks, but not those in quotes or braces. Quotes around a whole word are taken off.
+// split cuts a line at blanks, but not those in quotes or between labels. Quotes around a whole word are taken off.
 func split(text string) ([]string, error) {
 	var words []string
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
-		switch text[0] {
-		case '"':
+		_, rest, notLabels := cutLabels(text)
+		switch {
+		case text[0] == '"':
 			quoted, err := strconv.QuotedPrefix(text)
 			if err != nil {
 				return nil, fmt.Errorf("%q has no closing quote", text)
@@ -194,11 +195,7 @@ func split(text string) ([]string, error) {
 				return nil, fmt.Errorf("%s: %w", quoted, err)
 			}
 			words, text = append(words, word), text[len(quoted):]
-		case '{':
-			_, rest, err := cutLabels(text)
-			if err != nil {
-				return nil, err
-			}
+		case notLabels == nil:
 			words, text = append(words, text[:len(text)-len(rest)]), rest
 		default:
 			end := strings.IndexAny(text, " \t")
