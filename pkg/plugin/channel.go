@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/query"
 	"github.com/warpwatch/warpwatch/pkg/timeline"
@@ -19,6 +20,15 @@ const channelPrefix = "q/"
 
 // maxChannelBytes bounds what a browser has to send to subscribe. Grafana refuses messages of 64 KiB by default.
 const maxChannelBytes = 48 << 10
+
+// maxSentBytes bounds what is read of a subscription: browsers may write the same in more bytes.
+const maxSentBytes = 4 * maxChannelBytes
+
+// How long the times of a channel may be: what a grid is made with, and what is only compared.
+const (
+	maxGrid = 366 * 24 * time.Hour
+	maxSpan = 100 * maxGrid
+)
 
 // fewNodes is how many nodes a panel may show for their agents to be asked for samples more often than they take them.
 const fewNodes = 64
@@ -135,6 +145,13 @@ func (c channel) wish() time.Duration {
 	return c.step()
 }
 
+// sound reports whether a stream can be made of what the channel says, whoever wrote it.
+func (c channel) sound() bool {
+	within := func(ms int64, most time.Duration) bool { return ms >= 0 && ms <= most.Milliseconds() }
+	return c.StepMs > 0 && within(c.StepMs, maxGrid) && within(c.PeriodMs, maxGrid) && within(c.MeasuredMs, maxGrid) &&
+		within(c.IntervalMs, maxSpan) && within(c.RangeMs, maxSpan) && c.spreads() && c.columns() <= frames.MaxSeries
+}
+
 func (c channel) step() time.Duration     { return time.Duration(c.StepMs) * time.Millisecond }
 func (c channel) period() time.Duration   { return time.Duration(c.PeriodMs) * time.Millisecond }
 func (c channel) measured() time.Duration { return time.Duration(c.MeasuredMs) * time.Millisecond }
@@ -143,13 +160,8 @@ func (c channel) interval() time.Duration { return time.Duration(c.IntervalMs) *
 // encode is the channel as it travels, and its path, which is the hash of the one form that does not depend on how the
 // nodes are packed.
 func (c channel) encode() (raw []byte, path string, err error) {
-	c.Packed = ""
-	if raw, err = plainJSON(c); err != nil {
-		return nil, "", fmt.Errorf("encode live channel: %w", err)
-	}
-	path = channelPrefix + query.HashOf(raw)
-	if len(raw) < packAbove || len(c.Nodes) == 0 {
-		return raw, path, nil
+	if raw, path, err = c.plain(); err != nil || len(raw) < packAbove || len(c.Nodes) == 0 {
+		return raw, path, err
 	}
 	if c, err = c.pack(); err == nil {
 		raw, err = plainJSON(c)
@@ -158,6 +170,15 @@ func (c channel) encode() (raw []byte, path string, err error) {
 		return nil, "", fmt.Errorf("encode live channel: %w", err)
 	}
 	return raw, path, nil
+}
+
+// plain is the channel's one form that is hashed, and the path.
+func (c channel) plain() (raw []byte, path string, err error) {
+	c.Packed = ""
+	if raw, err = plainJSON(c); err != nil {
+		return nil, "", fmt.Errorf("encode live channel: %w", err)
+	}
+	return raw, channelPrefix + query.HashOf(raw), nil
 }
 
 // plainJSON leaves <, > and & as they are.
@@ -182,6 +203,9 @@ var errForeignChannel = errors.New("the query does not belong to this live chann
 
 // parseChannel reads what came with a subscription and checks that it belongs to the path.
 func parseChannel(path string, raw json.RawMessage) (channel, query.Query, error) {
+	if len(raw) > maxSentBytes {
+		return channel{}, query.Query{}, errLongQuery
+	}
 	if len(raw) == 0 || !strings.HasPrefix(path, channelPrefix) {
 		return channel{}, query.Query{}, errNoChannel
 	}
@@ -198,15 +222,15 @@ func parseChannel(path string, raw json.RawMessage) (channel, query.Query, error
 		return channel{}, query.Query{}, fmt.Errorf("read the live channel's query: %w", err)
 	}
 	c.Query = q.Canonical()
-	_, own, err := c.encode()
+	if !c.sound() {
+		return channel{}, query.Query{}, errNoChannel
+	}
+	_, own, err := c.plain()
 	if err != nil {
 		return channel{}, query.Query{}, err
 	}
 	if own != path {
 		return channel{}, query.Query{}, errForeignChannel
-	}
-	if c.StepMs < 1 || c.PeriodMs < 0 || c.MeasuredMs < 0 || c.IntervalMs < 0 || !c.spreads() {
-		return channel{}, query.Query{}, errNoChannel
 	}
 	return c, q, nil
 }

@@ -56,6 +56,9 @@ func (d delivery) schema() *data.Frame {
 
 // feedOf is the feed of a channel's query.
 func (d *Datasource) feedOf(path string, c channel, q query.Query) (feed, error) {
+	if !q.Live || q.Source == query.SourceHistory {
+		return nil, fmt.Errorf("%w: the query does not go on live", errNoChannel)
+	}
 	switch q.Type {
 	case query.TypeMetric:
 		if q.Format == query.FormatMatrix {

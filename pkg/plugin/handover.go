@@ -13,7 +13,7 @@ const (
 
 // handovers remember up to where answers have shown a channel's complete rows, so that the stream goes on from there
 // without a hole. It is only a memory: a stream that finds nothing here, after a restart or on another replica,
-// begins with the newest row.
+// begins with the rows of the last half minute.
 type handovers struct {
 	mu sync.Mutex
 	at map[string]handover

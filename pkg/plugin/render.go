@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -165,6 +166,9 @@ func (a answer) newChannel() channel {
 	}
 }
 
+// errNoStream is a range or a step that no stream can go on with.
+var errNoStream = errors.New("the range is too long to go on live")
+
 // offer makes the channel one that can be subscribed to, and remembers up to which row the answer has shown it. It fails
 // when a browser could not send what it needs.
 func (d *Datasource) offer(c channel, shown int64, now time.Time) (liveMeta, error) {
@@ -174,8 +178,10 @@ func (d *Datasource) offer(c channel, shown int64, now time.Time) (liveMeta, err
 		return liveMeta{}, err
 	case len(c.Query) > maxChannelBytes/2:
 		return liveMeta{}, errLongQuery
-	case len(raw) > maxChannelBytes:
+	case len(raw) > maxChannelBytes || c.columns() > frames.MaxSeries:
 		return liveMeta{}, fmt.Errorf("%d lines are too many for a live channel. Narrow the query, or aggregate it", c.width())
+	case !c.sound():
+		return liveMeta{}, errNoStream
 	}
 	d.handovers.put(path, shown, now)
 	return liveMeta{Path: path, Data: raw, StepMs: c.StepMs, RangeMs: c.RangeMs}, nil

@@ -16,6 +16,10 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/timeline"
 )
 
+// resumeSpan is how far back a stream begins where nobody remembers what was shown last: as long as a plugin, or another
+// server of Grafana, may take to go on. Browsers have most of it and keep theirs.
+const resumeSpan = 30 * time.Second
+
 // streamNode is one agent's part in a stream.
 type streamNode struct {
 	columns  columns // of the devices that have a part in a column
@@ -24,7 +28,7 @@ type streamNode struct {
 	expected bool    // rows wait for it
 }
 
-// start lays out the rows and fills in what came since the last row that was shown, or else the newest there is.
+// start lays out the rows and fills in what came since the last row that was shown, or else what came lately.
 func (s *rowFeed) start(ctx context.Context) {
 	fields := s.channel.fields()
 	s.boards, s.groups = map[board]bool{}, map[string]bool{}
@@ -40,8 +44,9 @@ func (s *rowFeed) start(ctx context.Context) {
 		}
 	}
 	if s.after == 0 {
+		// After a restart viewers have what was shown until then, and agents what came since.
 		step := s.plan.Step.Milliseconds()
-		s.after = s.now().Add(-2*s.plan.Step-s.plan.Period).UnixMilli() / step * step
+		s.after = s.now().Add(-max(2*s.plan.Step+s.plan.Period, resumeSpan)).UnixMilli() / step * step
 	}
 	s.rows = timeline.NewRows(timeline.RowPlan{Plan: s.plan, Fields: fields, After: s.after, Spread: s.spread})
 
