@@ -93,7 +93,28 @@ func (c *Column) Hidden() *Column {
 // StateLine is what one device was in at each of some times; "" where that is not known.
 type StateLine struct {
 	Device gpu.Device
+	// Name and Labels are those of the line, in place of the device's, where it is of something else.
+	Name   string
+	Labels map[string]string
 	States []string
+}
+
+// named is the labels of the line, and how people see it.
+func (l StateLine) named(n Naming) (data.Labels, string) {
+	if l.Name != "" {
+		return l.Labels, l.Name
+	}
+	labels := data.Labels{}
+	for _, label := range deviceLabels() {
+		if text := deviceText(label)(l.Device); text != "" {
+			labels[label] = text
+		}
+	}
+	display := l.Device.Name()
+	if n.Clusters && l.Device.Cluster != "" {
+		display = l.Device.Cluster + " · " + display
+	}
+	return labels, display
 }
 
 // States is a frame for a panel of the kind state timeline: a column of texts for each device, null where the state is not
@@ -120,16 +141,7 @@ func States(name string, times []int64, lines []StateLine, shown map[string]Stat
 			}
 			cells[i] = cell
 		}
-		labels := data.Labels{}
-		for _, label := range deviceLabels() {
-			if text := deviceText(label)(line.Device); text != "" {
-				labels[label] = text
-			}
-		}
-		display := line.Device.Name()
-		if o.Naming.Clusters && line.Device.Cluster != "" {
-			display = line.Device.Cluster + " · " + display
-		}
+		labels, display := line.named(o.Naming)
 		field := data.NewField(name, labels, cells)
 		field.Config = &data.FieldConfig{DisplayNameFromDS: display, Description: o.Description, Mappings: data.ValueMappings{mapper}}
 		fields = append(fields, field)

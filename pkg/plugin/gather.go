@@ -40,6 +40,7 @@ type wanted struct {
 
 // gathered is what there is of it.
 type gathered struct {
+	from      time.Time // of what was asked for; the grids begin before it by the lead
 	devices   *insight.Devices
 	rows      []frames.InventoryRow // one for each subject of devices: how it is now, and since when it is gone
 	workloads *insight.Workloads
@@ -102,6 +103,7 @@ type gathering struct {
 	scope   query.Scope // of boards, and of the owners that history can tell
 	want    wanted
 	window  query.Window // its points are the ends of the grid's steps
+	from    time.Time    // without the lead
 	notices []gpu.Notice
 
 	fields    []fieldSeries // of want.fields
@@ -141,6 +143,7 @@ func (g *gathering) plan(ctx context.Context) {
 	if !start.Before(end) {
 		start = end.Add(-w.Step)
 	}
+	g.from = start
 	// Whole steps more, so that the grid stays on the points that other queries have.
 	lead := (g.want.lead + w.Step - 1) / w.Step * w.Step
 	w.From, w.To = start.Add(w.Step-lead), end
@@ -250,7 +253,7 @@ func distinctBoards(rows []frames.InventoryRow) []frames.InventoryRow {
 func (g *gathering) put(rows []frames.InventoryRow, s stock) *gathered {
 	out := &gathered{
 		history: g.request.query.Source != query.SourceLive && s.past.Err == nil && len(g.settings.Clusters) > 0, live: len(s.present.Nodes) > 0,
-		known: map[nodeName]bool{}, down: s.past.Down,
+		known: map[nodeName]bool{}, down: s.past.Down, from: g.from,
 	}
 	out.notices = append(append(out.notices, g.reach.notices...), g.notices...)
 	out.notices = append(out.notices, s.notices()...)
@@ -300,6 +303,12 @@ func (out *gathered) say(f fieldSeries) {
 	if f.executed != "" {
 		out.executed = strings.TrimPrefix(out.executed+"\n"+f.executed, "\n")
 	}
+}
+
+// times are the starts of the steps that were asked for, Unix milliseconds.
+func (out *gathered) times() []int64 {
+	at, _ := slices.BinarySearch(out.devices.Times, out.from.UnixMilli())
+	return out.devices.Times[at:]
 }
 
 // lacks notes a metric that nobody has.

@@ -1,8 +1,10 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,32 +21,47 @@ const (
 	mostExporters = 2_000
 )
 
-// missingNotice is one notice of all metrics that nobody has, with what to do to get them from the exporters there are.
-func (d *Datasource) missingNotice(ctx context.Context, scope query.Scope, g *gathered) (gpu.Notice, bool) {
-	if len(g.missing) == 0 || len(g.devices.Subjects) == 0 {
+// missingNotice is one notice of all metrics that a judgement would have liked and that subjects lack, with what to do to get
+// them from the exporters there are.
+func (d *Datasource) missingNotice(ctx context.Context, scope query.Scope, g *gathered, missing []string) (gpu.Notice, bool) {
+	if len(missing) == 0 || len(g.devices.Subjects) == 0 {
 		return gpu.Notice{}, false
 	}
-	names := strings.Join(g.missing[:min(namedMissing, len(g.missing))], ", ")
-	if more := len(g.missing) - namedMissing; more > 0 {
+	names := strings.Join(missing[:min(namedMissing, len(missing))], ", ")
+	if more := len(missing) - namedMissing; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	text := "Not measured here, so that less is certain: " + names + "."
-	if how := d.enabling(g.missing, d.offers(ctx, scope, g)); how != "" {
+	if how := d.enabling(missing, d.offers(ctx, scope, g, missing)); how != "" {
 		text += " " + how
 	}
 	return gpu.Notice{Severity: gpu.Info, Text: text}, true
 }
 
+// tallied counts what subjects lack.
+type tallied map[string]int
+
+func (t tallied) add(missing []string) {
+	for _, metric := range missing {
+		t[metric]++
+	}
+}
+
+// names are what is lacking, what most lack first.
+func (t tallied) names() []string {
+	return slices.SortedFunc(maps.Keys(t), func(a, b string) int { return cmp.Or(t[b]-t[a], strings.Compare(a, b)) })
+}
+
 // offers are the exporters that are there and could give a missing metric, by its name; empty where that is not known, or
 // would take longer to find out than the answer.
-func (d *Datasource) offers(ctx context.Context, scope query.Scope, g *gathered) map[string]catalog.Dialect {
+func (d *Datasource) offers(ctx context.Context, scope query.Scope, g *gathered, missing []string) map[string]catalog.Dialect {
 	offers := map[string]catalog.Dialect{}
 	if !g.history || len(g.devices.Subjects) > mostExporters {
 		return offers
 	}
 	found := d.history.Coverage(ctx, scope)
 	for _, row := range found.Rows {
-		if row.Status == history.Missing && slices.Contains(g.missing, row.Metric.Name) && offers[row.Metric.Name] == "" {
+		if row.Status == history.Missing && slices.Contains(missing, row.Metric.Name) && offers[row.Metric.Name] == "" {
 			offers[row.Metric.Name] = row.Dialect
 		}
 	}

@@ -137,7 +137,7 @@ func TestGatherFromPrometheus(t *testing.T) {
 	if want := []string{"gpu_sm_active_ratio", "no_such_metric"}; !slices.Equal(g.missing, want) {
 		t.Errorf("missing %q, want %q", g.missing, want)
 	}
-	n, ok := d.missingNotice(t.Context(), query.Scope{}, g)
+	n, ok := d.missingNotice(t.Context(), query.Scope{}, g, g.missing)
 	if !ok || !strings.Contains(n.Text, "Not measured here, so that less is certain: gpu_sm_active_ratio, no_such_metric.") ||
 		!strings.Contains(n.Text, "DCGM_FI_PROF_SM_ACTIVE, gauge, ") {
 		t.Errorf("notice %q", n.Text)

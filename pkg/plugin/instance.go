@@ -63,13 +63,12 @@ type Datasource struct {
 	rosters   rosters
 
 	toldEvents toldEvents
-
-	layouts   layouts
-	gate      gate
-	resources backend.CallResourceHandler
-	logger    log.Logger
-	now       func() time.Time
-	close     []func()
+	layouts    layouts
+	gate       gate
+	resources  backend.CallResourceHandler
+	logger     log.Logger
+	now        func() time.Time
+	close      []func()
 
 	cacheMetrics *history.CacheMetrics
 	shared       *sharedStore // nil without a shared cache
@@ -100,7 +99,7 @@ func newDatasource(ctx context.Context, stored backend.DataSourceInstanceSetting
 	return d, nil
 }
 
-// learn adds the exporters of the settings to the catalogue.
+// learn adds the exporters of the settings to the catalogue, and checks the limits of judgements.
 func (d *Datasource) learn() error {
 	dialects, err := catalog.ParseDialects(d.settings.Dialects)
 	if err != nil {
@@ -111,7 +110,7 @@ func (d *Datasource) learn() error {
 		return err
 	}
 	d.catalog = known
-	return nil
+	return d.checkLimits()
 }
 
 // open makes the clients. The error is the user's to mend.

@@ -88,6 +88,8 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 		return d.processes(ctx, r)
 	case query.TypeEvents:
 		return d.events(ctx, r)
+	case query.TypeBottleneck:
+		return d.bottleneck(ctx, r)
 	}
-	return nil, badInput(fmt.Errorf("query type %q is not known: choose metric, promql, coverage, inventory, processes or events", q.Type))
+	return nil, badInput(fmt.Errorf("query type %q is not answered by this version", q.Type))
 }
