@@ -95,7 +95,7 @@ type cell struct {
 
 // device judges one device. cells, when not nil, gets its judgement of each step.
 func (j *judge) device(d int, t *team, inTeam int, cells []cell) []Interval {
-	m := merger{times: j.devices.Times, step: j.step, hold: j.hold}
+	m := merger{times: j.devices.Times, step: j.step, hold: j.hold, settle: j.reader.window + j.hold}
 	if len(j.arena) == cap(j.arena) {
 		const chunk = 256
 		j.arena = make([]Interval, 0, chunk)
@@ -220,7 +220,7 @@ func (j *judge) job(at int, devices []Timeline) JobTimeline {
 	for i, d := range job.Devices {
 		devices[d].Intervals = j.device(d, t, i, cells[i*steps:(i+1)*steps])
 	}
-	m := merger{times: j.devices.Times, step: j.step, hold: j.hold}
+	m := merger{times: j.devices.Times, step: j.step, hold: j.hold, settle: j.reader.window + j.hold}
 	for step := range steps {
 		m.next(step, j.together(t, step, steps, cells))
 	}

@@ -34,7 +34,7 @@ func (j Judgement) Reason() insight.Reason {
 		}
 	case Mixed:
 		if names := j.near(); names != "" {
-			r.Text = strings.TrimSuffix(r.Text, ".") + "; nearest are " + names + "."
+			r.Text = strings.TrimSuffix(r.Text, ".") + "; nearest to " + names + "."
 		}
 	}
 	if j.GPUs > 0 && j.Verdict != Unknown {

@@ -90,7 +90,12 @@ type merger struct {
 	step  int64
 	hold  int
 
+	// settle is how many steps Mixed must last to stay between two other verdicts: for less it is the window that holds
+	// something of both.
+	settle int
+
 	into      []Interval
+	before    int // where the last of into began
 	present   Judgement
 	from      int
 	candidate Judgement
@@ -129,7 +134,15 @@ func (m *merger) next(step int, j Judgement) {
 }
 
 func (m *merger) take(step int, j Judgement) {
-	m.close(step)
+	if last := len(m.into) - 1; m.present.Verdict == Mixed && step-m.from < m.settle && j.Verdict != Unknown && last >= 0 &&
+		m.into[last].Verdict != Unknown {
+		step = m.from
+		if m.into[last].Verdict == j.Verdict {
+			m.into, step = m.into[:last], m.before
+		}
+	} else {
+		m.close(step)
+	}
 	m.present, m.from, m.held, m.absent = j, step, 0, 0
 }
 
@@ -139,6 +152,7 @@ func (m *merger) close(step int) {
 		return
 	}
 	to := m.times[step-1] + m.step
+	m.before = m.from
 	m.into = append(m.into, Interval{From: m.times[m.from], To: to, Judgement: m.present})
 }
 
