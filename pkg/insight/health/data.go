@@ -56,14 +56,15 @@ func (b *board) stale() {
 		return
 	}
 	start := at
+	warmth, _ := last(celsius)
 	for i := at; i >= 0; i-- {
 		if math.IsNaN(watts[i]) {
 			continue
 		}
-		if watts[i] != now || !(busyAt(b.busy, i) > b.limits.Busy) {
+		if watts[i] != now || !(insight.At(b.busy, i) > b.limits.Busy) {
 			break
 		}
-		if celsius != nil && !math.IsNaN(celsius[i]) && !math.IsNaN(celsius[at]) && celsius[i] != celsius[at] {
+		if celsius != nil && !math.IsNaN(celsius[i]) && celsius[i] != warmth {
 			break
 		}
 		start = i
@@ -78,8 +79,6 @@ func (b *board) stale() {
 		Since:    b.times[start],
 	}, hold{})
 }
-
-func busyAt(values []float64, i int) float64 { return insight.At(values, i) }
 
 // profilingLost: the activity that DCGM profiles cannot be 0 while kernels run.
 func (b *board) profilingLost() {
