@@ -28,7 +28,7 @@ func Judge(devices *insight.Devices, workloads *insight.Workloads, limits Limits
 		return nil, fmt.Errorf("the grid of workloads has %d steps, that of devices %d", len(workloads.Times), len(devices.Times))
 	}
 	j := newJudge(devices, workloads, limits)
-	report := &Report{Devices: make([]Timeline, len(devices.Subjects))}
+	report := &Report{Jobs: make([]JobTimeline, 0, len(j.placed.jobs)), Devices: make([]Timeline, len(devices.Subjects))}
 	if len(devices.Times) == 0 {
 		return report, nil
 	}
@@ -37,7 +37,7 @@ func Judge(devices *insight.Devices, workloads *insight.Workloads, limits Limits
 	}
 	for d := range devices.Subjects {
 		if j.placed.jobOf[d] < 0 {
-			report.Devices[d].Intervals = j.device(d, nil, -1, nil)
+			report.Devices[d].Intervals = j.device(d)
 		}
 	}
 	return report, nil
@@ -56,7 +56,8 @@ type judge struct {
 	now       situation
 	app       app
 	arena     []Interval
-	instances map[int]bool // devices that are divided, and have rows of their own for the parts
+	team      team
+	mergers   []merger
 }
 
 func newJudge(devices *insight.Devices, workloads *insight.Workloads, limits Limits) *judge {
@@ -86,45 +87,36 @@ func newJudge(devices *insight.Devices, workloads *insight.Workloads, limits Lim
 	return j
 }
 
-// cell is the judgement of one step of one device of a job.
-type cell struct {
-	passed     Set
-	primary    Verdict
-	confidence insight.Confidence
-}
-
-// device judges one device. cells, when not nil, gets its judgement of each step.
-func (j *judge) device(d int, t *team, inTeam int, cells []cell) []Interval {
-	m := merger{times: j.devices.Times, step: j.step, hold: j.hold, settle: j.reader.window + j.hold}
+// merger makes the merger of one timeline.
+func (j *judge) merger() merger {
+	const chunk = 256
 	if len(j.arena) == cap(j.arena) {
-		const chunk = 256
 		j.arena = make([]Interval, 0, chunk)
 	}
-	m.into = j.arena[len(j.arena) : len(j.arena) : len(j.arena)+1]
-	s := &j.now
-	for step := range j.devices.Times {
-		s.model, s.subject, s.present = j.models[d], &j.devices.Subjects[d], verdicts
-		if m.begun {
-			s.present = m.present.Verdict
-		}
-		j.look(d, step, t, inTeam)
-		judgement := j.decide(step, t)
-		if cells != nil {
-			cells[step] = cell{judgement.Secondary.with(judgement.Verdict), judgement.Verdict, judgement.Confidence}
-		}
-		m.next(step, judgement)
-	}
-	done := m.finish()
-	if len(done) == 1 {
-		j.arena = j.arena[:len(j.arena)+1] // it lies there
-	}
-	return done
+	// Most timelines have one interval: it lies in the arena, others grow out of it.
+	at := len(j.arena)
+	j.arena = j.arena[:at+1]
+	return merger{times: j.devices.Times, step: j.step, hold: j.hold, settle: j.reader.window + j.hold, into: j.arena[at : at : at+1]}
 }
 
-// look fills in the situation of a device at a step.
-func (j *judge) look(d, step int, t *team, inTeam int) {
+// device judges a device that is in no job, or alone in one.
+func (j *judge) device(d int) []Interval {
+	m := j.merger()
+	for step := range j.devices.Times {
+		j.reader.read(d, step, j.models[d], &j.now.measured)
+		j.look(d, step, nil, 0, &m)
+		m.next(step, j.decide(step, nil))
+	}
+	return m.finish()
+}
+
+// look fills in the situation of a device at a step, but for what was measured.
+func (j *judge) look(d, step int, t *team, inTeam int, m *merger) {
 	s := &j.now
-	j.reader.read(d, step, s.model, &s.measured)
+	s.model, s.subject, s.present = j.models[d], &j.devices.Subjects[d], verdicts
+	if m.begun {
+		s.present = m.present.Verdict
+	}
 	j.app, s.app, s.peers, s.allocation = nothing(), &j.app, peers{devices: 1}, false
 	alone := false
 	if at := j.placed.placeOf[d]; at >= 0 && j.placed.places[at].at != nil {
@@ -138,7 +130,7 @@ func (j *judge) look(d, step int, t *team, inTeam int) {
 		}
 	}
 	if t != nil {
-		s.peers = t.of(inTeam, step, alone)
+		s.peers = t.of(inTeam, alone)
 	}
 	s.swing, s.p10, s.p90 = math.NaN(), math.NaN(), math.NaN()
 	n := &s.model.numbers
@@ -210,44 +202,62 @@ func (j *judge) job(at int, devices []Timeline) JobTimeline {
 	made := JobTimeline{Job: job}
 	if len(job.Devices) == 1 {
 		d := job.Devices[0]
-		devices[d].Intervals = j.device(d, nil, -1, nil)
+		devices[d].Intervals = j.device(d)
 		made.Intervals = devices[d].Intervals
 		return made
 	}
-	t := j.reader.observe(&job, j.placed.ofJob[at], j.models)
-	steps := len(j.devices.Times)
-	cells := make([]cell, steps*len(job.Devices))
+	t := &j.team
+	t.begin(j.reader, &job, j.placed.ofJob[at], j.models)
+	j.mergers = grown(j.mergers, len(job.Devices))
+	for i := range job.Devices {
+		j.mergers[i] = j.merger()
+	}
+	whole := j.merger()
+	for step := range j.devices.Times {
+		t.observe(j.reader, step, j.models)
+		var c count
+		for i, d := range job.Devices {
+			j.now.measured = t.windows[i]
+			j.look(d, step, t, i, &j.mergers[i])
+			judgement := j.decide(step, t)
+			c.add(&judgement)
+			j.mergers[i].next(step, judgement)
+		}
+		whole.next(step, j.together(t, step, &c))
+	}
 	for i, d := range job.Devices {
-		devices[d].Intervals = j.device(d, t, i, cells[i*steps:(i+1)*steps])
+		devices[d].Intervals = j.mergers[i].finish()
 	}
-	m := merger{times: j.devices.Times, step: j.step, hold: j.hold, settle: j.reader.window + j.hold}
-	for step := range steps {
-		m.next(step, j.together(t, step, steps, cells))
-	}
-	made.Intervals = m.finish()
+	made.Intervals = whole.finish()
 	return made
+}
+
+// count is how many GPUs of a job have which verdict at a step.
+type count struct {
+	passed, primary [Verdicts]int
+	lowest          [Verdicts]insight.Confidence // of those that have it as their primary verdict
+}
+
+func (c *count) add(j *Judgement) {
+	if c.primary[j.Verdict] == 0 || j.Confidence < c.lowest[j.Verdict] {
+		c.lowest[j.Verdict] = j.Confidence
+	}
+	c.primary[j.Verdict]++
+	c.passed[j.Verdict]++
+	for rest := j.Secondary; rest != 0; rest &= rest - 1 {
+		c.passed[rest.first()]++
+	}
 }
 
 // together is the verdict of a job at a step: the first that enough of its GPUs have. One rank that slows all others down
 // need not be many, so waiting is a verdict of its own; heat and a power brake on any GPU are at least secondary.
-func (j *judge) together(t *team, step, steps int, cells []cell) Judgement {
-	var passed, primary [Verdicts]int
-	lowest := [Verdicts]insight.Confidence{}
-	for i := range lowest {
-		lowest[i] = insight.High
-	}
+func (j *judge) together(t *team, step int, c *count) Judgement {
 	gpus := len(t.job.Devices)
-	for i := range gpus {
-		c := cells[i*steps+step]
-		primary[c.primary]++
-		lowest[c.primary] = min(lowest[c.primary], c.confidence)
-		for v := range c.passed.All() {
-			passed[v]++
-		}
-	}
-	known := gpus - passed[Unknown]
+	known := gpus - c.passed[Unknown]
 	enough := func(n int) bool { return n > 0 && float64(n) >= j.share*float64(known) }
-	out := Judgement{SuspectDevice: -1, SuspectRank: -1, GPUs: gpus, counts: &primary, limits: &j.models[t.job.Devices[0]].numbers}
+	out := Judgement{
+		SuspectDevice: -1, SuspectRank: -1, GPUs: gpus, counts: c.primary, limits: &j.models[t.job.Devices[0]].numbers,
+	}
 	for i := range out.values {
 		out.values[i] = math.NaN()
 	}
@@ -255,40 +265,38 @@ func (j *judge) together(t *team, step, steps int, cells []cell) Judgement {
 		a := &app.at[step]
 		out.values[factComm], out.values[factCommMedian], out.values[factData], out.missing = a.comm, a.commMedian, a.data, a.missing
 	}
-	out.values[factDips] = t.at[step].dips
-	var all Set
+	out.values[factDips] = t.peers.dips
+	var all, some Set
 	for v := Idle; v < Mixed; v++ {
-		if enough(passed[v]) {
+		if enough(c.passed[v]) {
 			all = all.with(v)
 		}
 	}
-	some := Set(0)
 	for _, v := range [...]Verdict{Thermal, PowerBrake} {
-		if passed[v] > 0 {
+		if c.passed[v] > 0 {
 			some = some.with(v)
 		}
 	}
 	switch {
-	case float64(passed[Unknown]) > (1-j.share)*float64(gpus):
+	case float64(c.passed[Unknown]) > (1-j.share)*float64(gpus):
 		all, some = Set(0).with(Unknown), 0
-	case t.at[step].waiting && passed[WaitingOnRank] > 0:
+	case t.peers.waiting && c.passed[WaitingOnRank] > 0:
 		all = all.with(WaitingOnRank)
 	}
 	out.Verdict = all.first()
 	out.Secondary = (all | some) &^ (1 << out.Verdict)
-	out.Share = passed[out.Verdict]
-	if out.Verdict == Mixed {
-		out.Share = primary[Mixed]
-		out.Nearest = commonest(&primary)
-	}
-	if out.Verdict == WaitingOnRank {
+	out.Share = c.passed[out.Verdict]
+	switch out.Verdict {
+	case Mixed:
+		out.Share, out.Nearest = c.primary[Mixed], commonest(&c.primary)
+	case WaitingOnRank:
 		out.SuspectDevice, out.SuspectRank = t.suspect(step)
 		out.suspect = j.suspectName(out.SuspectDevice, out.SuspectRank)
 	}
 	switch {
 	case out.Verdict == Unknown:
-	case primary[out.Verdict] > 0:
-		out.Confidence = lowest[out.Verdict]
+	case c.primary[out.Verdict] > 0:
+		out.Confidence = c.lowest[out.Verdict]
 	default:
 		out.Confidence = insight.Low
 	}

@@ -11,7 +11,8 @@
 //
 // Confidence: high when profiling and the application's own times agree and nothing that was wanted is missing, medium with
 // profiling (SM activity) or the hardware's own reasons of throttling, low from GPU utilization and graphics engine alone, as
-// default fields of dcgm-exporter have it. More missing data never gives more confidence.
+// default fields of dcgm-exporter have it. More missing data never gives more confidence in a verdict. A job's collectives decide only when all of its ranks that report at all
+// report them: the one that says nothing may be the one that is waited for.
 //
 // What misleads is met so: ranks that wait in NCCL spin and look busy, so a busy GPU without tensor activity at low power is
 // never called compute-bound with confidence, and in a job where all but a few do so they wait on the others. GPU utilization

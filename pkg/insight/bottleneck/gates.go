@@ -288,23 +288,25 @@ func (s *situation) confidence(v Verdict, missing needs) insight.Confidence {
 	}
 	n := &s.model.numbers
 	quiet := s.app.stepped && !(s.app.data > n[inputData]) && !(s.app.comm > n[commShare])
+	byApp := s.app.comm > n[commShare]
 	switch v {
 	case Thermal, PowerBrake, PowerLimited:
 		return grade(hardware, false)
+	case WaitingOnRank:
+		return grade(profiled, s.peers.spinning && s.peers.byApp)
+	}
+	switch v {
 	case MemoryCapacity:
 		return grade(profiled && s.allocation, true)
 	case InputBound:
 		return grade(profiled, s.app.data > n[inputData])
 	case Interconnect:
-		byApp := s.app.comm > n[commShare]
-		return grade(profiled && (byApp && s.app.complete || s.dipped && s.peers.certain), byApp && s.dipped)
-	case WaitingOnRank:
-		return grade(profiled && (s.peers.spinning || s.peers.byApp && s.app.complete), s.peers.spinning && s.peers.byApp)
+		return grade(profiled && (byApp || s.peers.certain), byApp && s.dipped)
 	case MemoryBandwidth:
 		return grade(profiled && !math.IsNaN(s.mean[tensorActive]), quiet)
 	case Compute:
-		real := s.mean[tensorActive] >= n[waitTensor] || s.power >= n[waitPower]
-		return grade(profiled && real, quiet)
+		// Busy SMs alone may be those of a rank that waits.
+		return grade(profiled && (s.mean[tensorActive] >= n[waitTensor] || s.power >= n[waitPower]), quiet)
 	case LaunchBound:
 		return grade(profiled, quiet)
 	default:

@@ -24,7 +24,6 @@ type group struct {
 	workloads []int
 	at        []app // for each step
 	suspects  []int // for each step: the workload that waits least, -1
-	spread    []bool
 }
 
 // jobKey is what makes two devices one job's.
@@ -46,7 +45,7 @@ type placement struct {
 func placeAll(devices *insight.Devices, workloads *insight.Workloads) *placement {
 	p := &placement{jobOf: make([]int, len(devices.Subjects)), placeOf: make([]int, len(devices.Subjects))}
 	at, named := placesOf(workloads, p)
-	jobAt := map[jobKey]int{}
+	jobAt, sizes := map[jobKey]int{}, []int(nil)
 	for d := range devices.Subjects {
 		s := &devices.Subjects[d]
 		p.jobOf[d], p.placeOf[d] = -1, -1
@@ -85,9 +84,19 @@ func placeAll(devices *insight.Devices, workloads *insight.Workloads) *placement
 			j = len(p.jobs)
 			jobAt[key] = j
 			p.jobs = append(p.jobs, Job{Cluster: key.cluster, Namespace: key.namespace, Name: key.name, Slurm: key.slurm})
+			sizes = append(sizes, 0)
 		}
 		p.jobOf[d] = j
-		p.jobs[j].Devices = append(p.jobs[j].Devices, d)
+		sizes[j]++
+	}
+	all := make([]int, 0, len(devices.Subjects))
+	for j, size := range sizes {
+		p.jobs[j].Devices, all = all[:0:size], all[size:size:cap(all)]
+	}
+	for d, j := range p.jobOf {
+		if j >= 0 {
+			p.jobs[j].Devices = append(p.jobs[j].Devices, d)
+		}
 	}
 	p.gather(devices, workloads)
 	return p
@@ -183,7 +192,7 @@ func nothing() app {
 // read fills in what the group says of each window.
 func (g *group) read(r *reader, workloads *insight.Workloads, rows *[workColumns][][]float64, limits *numbers) {
 	steps := len(r.grid.Times)
-	g.at, g.suspects, g.spread = make([]app, steps), make([]int, steps), make([]bool, steps)
+	g.at, g.suspects = make([]app, steps), make([]int, steps)
 	most := [workColumns]float64{}
 	for c, s := range workSources() {
 		most[c] = s.most
@@ -239,21 +248,26 @@ func (g *group) read(r *reader, workloads *insight.Workloads, rows *[workColumns
 			slices.Sort(shares)
 			a.commMedian = shares[len(shares)/2]
 		}
+		withComm := len(shares)
+		if withComm < trains {
+			// The one that says nothing may be the one that waits least.
+			a.comm, a.commMedian, shares = math.NaN(), math.NaN(), shares[:0]
+		}
 		a.some = withStep > 0
 		a.stepped = withStep > 0
-		a.complete = trains > 0 && len(shares) == trains && withData == trains
+		a.complete = trains > 0 && withComm == trains && withData == trains
 		if trains > 0 {
 			for _, want := range []struct {
 				need needs
 				n    int
-			}{{needStep, withStep}, {needData, withData}, {needComm, len(shares)}} {
+			}{{needStep, withStep}, {needData, withData}, {needComm, withComm}} {
 				if want.n < trains {
 					a.missing |= want.need
 				}
 			}
 		}
 		if len(shares) > 1 && a.commMedian-a.comm > limits[waitSpread] && a.comm < a.commMedian/2 {
-			g.suspects[t], g.spread[t] = least, true
+			g.suspects[t] = least
 		}
 		g.at[t] = a
 	}

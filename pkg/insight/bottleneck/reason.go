@@ -81,7 +81,7 @@ func (j Judgement) Notes() []string {
 
 // Counts are how many GPUs of a job have each verdict; nil for a device.
 func (j Judgement) Counts() []int {
-	if j.counts == nil {
+	if j.GPUs == 0 {
 		return nil
 	}
 	return j.counts[:]

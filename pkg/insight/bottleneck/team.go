@@ -6,61 +6,71 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/insight"
 )
 
-// team is what the GPUs of one job do together, for each step.
+// team is what the GPUs of one job do together. It is used for one job after the other.
 type team struct {
-	job   *Job
-	app   *group
-	at    []peers
-	guess []int    // the device that is waited for by counters, -1
-	spin  [][]bool // by device of the job
+	job     *Job
+	app     *group
+	dipped  []float64 // by step: the share of GPUs in a dip
+	certain bool
+
+	// Of the present step:
+	windows []measured // by device of the job
+	spin    []bool
+	peers   peers
+	guess   int // the device that is waited for by counters, -1
 }
 
-// observe looks at all GPUs of a job. A GPU that was not measured counts as one that does otherwise: it never makes a verdict
-// more certain.
-func (r *reader) observe(job *Job, app *group, models []*ofModel) *team {
-	steps := len(r.grid.Times)
-	t := &team{job: job, app: app, at: make([]peers, steps), guess: make([]int, steps), spin: make([][]bool, len(job.Devices))}
-	dipped, certain := r.dips(job, models)
-	for i := range t.spin {
-		t.spin[i] = make([]bool, steps)
+// begin takes the next job.
+func (t *team) begin(r *reader, job *Job, app *group, models []*ofModel) {
+	t.job, t.app = job, app
+	t.dips(r, models)
+	t.windows, t.spin = grown(t.windows, len(job.Devices)), grown(t.spin, len(job.Devices))
+}
+
+// grown is a slice of n, the old one where it is long enough.
+func grown[E any](old []E, n int) []E {
+	if cap(old) < n {
+		return make([]E, n)
 	}
-	windows := make([]measured, len(job.Devices))
-	for step := range steps {
-		from, to := r.span(step)
-		p := peers{devices: len(job.Devices), certain: certain}
-		for _, share := range dipped[from:to] {
-			p.dips = max(p.dips, share)
-		}
-		spinning := 0
-		for i, d := range job.Devices {
-			r.read(d, step, models[d], &windows[i])
-			if t.spin[i][step] = spins(&windows[i], models[d]); t.spin[i][step] {
-				spinning++
-			}
-		}
-		t.guess[step] = -1
-		if others := len(job.Devices) - spinning; spinning > 0 && others > 0 &&
-			(others == 1 || float64(others) <= models[job.Devices[0]].numbers[waitOthers]*float64(len(job.Devices))) {
-			t.guess[step] = t.odd(windows, step)
-			p.waiting = t.guess[step] >= 0
-		}
-		if app != nil && app.at != nil && app.spread[step] {
-			p.waiting, p.byApp = true, true
-		}
-		t.at[step] = p
+	return old[:n]
+}
+
+// observe looks at all GPUs of the job at a step. A GPU that was not measured counts as one that does otherwise: it never makes
+// a verdict more certain.
+func (t *team) observe(r *reader, step int, models []*ofModel) {
+	from, to := r.span(step)
+	p := peers{devices: len(t.job.Devices), certain: t.certain}
+	for _, share := range t.dipped[from:to] {
+		p.dips = max(p.dips, share)
 	}
-	return t
+	spinning := 0
+	for i, d := range t.job.Devices {
+		r.read(d, step, models[d], &t.windows[i])
+		if t.spin[i] = spins(&t.windows[i], models[d]); t.spin[i] {
+			spinning++
+		}
+	}
+	t.guess = -1
+	if others := len(t.job.Devices) - spinning; spinning > 0 && others > 0 &&
+		(others == 1 || float64(others) <= models[t.job.Devices[0]].numbers[waitOthers]*float64(len(t.job.Devices))) {
+		t.guess = t.odd()
+		p.waiting = t.guess >= 0
+	}
+	if t.app != nil && t.app.at != nil && t.app.suspects[step] >= 0 {
+		p.waiting, p.byApp = true, true
+	}
+	t.peers = p
 }
 
 // odd is the GPU that does otherwise than those that wait: of several the one with the lowest clock. -1 when none of those was
 // measured.
-func (t *team) odd(windows []measured, step int) int {
+func (t *team) odd() int {
 	found, lowest := -1, math.Inf(1)
-	for i := range windows {
-		if t.spin[i][step] || windows[i].fresh == 0 {
+	for i := range t.windows {
+		if t.spin[i] || t.windows[i].fresh == 0 {
 			continue
 		}
-		if clock := first(windows[i].mean[smClock], math.MaxFloat64); clock < lowest {
+		if clock := first(t.windows[i].mean[smClock], math.MaxFloat64); clock < lowest {
 			found, lowest = t.job.Devices[i], clock
 		}
 	}
@@ -69,50 +79,50 @@ func (t *team) odd(windows []measured, step int) int {
 
 // dips is the share of a job's GPUs that are in a dip at each step. Steps of a minute or less are single moments; of longer
 // ones only the extremes tell, and not whether they came at once.
-func (r *reader) dips(job *Job, models []*ofModel) (share []float64, certain bool) {
-	share = make([]float64, len(r.grid.Times))
+func (t *team) dips(r *reader, models []*ofModel) {
 	const fewest = 5
-	certain = r.window >= fewest
-	for _, d := range job.Devices {
+	certain := r.window >= fewest
+	t.certain, t.dipped = certain, grown(t.dipped, len(r.grid.Times))
+	share := t.dipped
+	clear(share)
+	for _, d := range t.job.Devices {
 		low, high := models[d].numbers[dipLow], models[d].numbers[dipHigh]
 		row, lowest, highest := r.values(smActive, d), r.values(smLowest, d), r.values(smHighest, d)
-		for t := range share {
+		for i := range share {
 			switch {
-			case certain && row != nil && row[t] >= 0 && row[t] < low:
-				share[t]++
-			case !certain && lowest != nil && highest != nil && lowest[t] >= 0 && lowest[t] < low && highest[t] > high && highest[t] <= 1.1:
-				share[t]++
+			case certain && row != nil && row[i] >= 0 && row[i] < low:
+				share[i]++
+			case !certain && lowest != nil && highest != nil && lowest[i] >= 0 && lowest[i] < low && highest[i] > high && highest[i] <= 1.1:
+				share[i]++
 			}
 		}
 	}
-	for t := range share {
-		share[t] /= float64(len(job.Devices))
+	for i := range share {
+		share[i] /= float64(len(t.job.Devices))
 	}
-	return share, certain
 }
 
-// of is what the job says of one of its GPUs.
-func (t *team) of(i, step int, alone bool) peers {
-	p := t.at[step]
-	d := t.job.Devices[i]
-	p.spinning = t.spin[i][step]
+// of is what the job says of one of its GPUs. alone says that the rank that is waited for is the only one of the GPU's pod.
+func (t *team) of(i int, alone bool) peers {
+	p := t.peers
+	p.spinning = t.spin[i]
 	switch {
-	case p.waiting && t.guess[step] >= 0:
+	case p.waiting && t.guess >= 0:
 		// Those that neither spin nor are the suspect do something of their own.
-		p.suspect = !p.spinning || t.guess[step] == d
+		p.suspect = !p.spinning
 	case p.byApp:
 		p.suspect = alone
 	}
 	return p
 }
 
-// suspect names who is waited for: by rank when ranks' times tell, by GPU when counters tell; -1 for none.
+// suspect is who is waited for: by rank when ranks' times tell, by GPU when counters tell; -1 for none.
 func (t *team) suspect(step int) (device, workload int) {
 	device, workload = -1, -1
-	if t == nil || !t.at[step].waiting {
+	if t == nil || !t.peers.waiting {
 		return device, workload
 	}
-	device = t.guess[step]
+	device = t.guess
 	if t.app != nil && t.app.suspects != nil {
 		workload = t.app.suspects[step]
 	}

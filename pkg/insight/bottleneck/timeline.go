@@ -29,7 +29,7 @@ type Judgement struct {
 	limits   *numbers
 	fallback bool // activity is not that of the SMs
 	suspect  string
-	counts   *[Verdicts]int // of a job's GPUs by verdict
+	counts   [Verdicts]int // of a job's GPUs by verdict
 }
 
 // notes are things worth saying that are no verdict.
