@@ -53,7 +53,9 @@ type gathered struct {
 	notices  []gpu.Notice
 	executed string
 	history  bool // Prometheus was asked, and answered
-	live     bool // there are agents
+
+	eventsKnown bool // somebody who knows events was asked for them
+	live        bool // there are agents
 }
 
 // gather asks both sides for all that a judgement needs. The error is set when neither side had anything and one failed.
@@ -283,6 +285,7 @@ func (g *gathering) put(rows []frames.InventoryRow, s stock) *gathered {
 			out.notices = append(out.notices, gpu.Notice{Severity: gpu.Warning, Text: "Events in Prometheus are not known: " + g.past.Err.Error() + "."})
 		}
 		out.events = timeline.MergeEvents(told, g.past.List, g.past.Precision)
+		out.eventsKnown = out.history && g.past.Err == nil && !g.past.Failed || anyConnected(s.present)
 	}
 	return out
 }

@@ -1,13 +1,13 @@
 package plugin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
@@ -16,34 +16,41 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/insight/bottleneck"
 	"github.com/warpwatch/warpwatch/pkg/query"
+	"github.com/warpwatch/warpwatch/pkg/settings"
 )
 
 // checkLimits reports what is wrong with the limits of the settings, so that the health check says it and not every panel.
 func (d *Datasource) checkLimits() error {
-	_, err := d.bottleneckLimits()
-	return errors.Join(err)
+	_, bottleneck := d.bottleneckLimits()
+	_, health := d.healthLimits()
+	return errors.Join(bottleneck, health)
 }
 
 // bottleneckLimits are the limits of the settings over the defaults.
 func (d *Datasource) bottleneckLimits() (bottleneck.Limits, error) {
-	limits, err := bottleneck.DefaultLimits().Merge(d.settings.Insight.Limits["bottleneck"])
+	return limitsOver(bottleneck.DefaultLimits(), d.settings, query.TypeBottleneck)
+}
+
+// limitsOver puts the limits of the settings for a query type over its defaults.
+func limitsOver[L interface {
+	Merge(part json.RawMessage) (L, error)
+}](defaults L, s settings.Settings, queryType string) (L, error) {
+	limits, err := defaults.Merge(s.Insight.Limits[queryType])
 	if err != nil {
-		return limits, fmt.Errorf("insight.limits.bottleneck: %w", err)
+		return limits, fmt.Errorf("insight.limits.%s: %w", queryType, err)
 	}
 	return limits, nil
 }
 
-// overLimits reads limits that are given in part over those that into has.
-func overLimits(raw json.RawMessage, into any) error {
-	if len(bytes.TrimSpace(raw)) == 0 {
+// badOptions is what is wrong with the options of a query.
+func badOptions(err error) error { return badInput(fmt.Errorf(`field "options": %w`, err)) }
+
+// oneOfThese checks a key of the options that takes one of some words, or none.
+func oneOfThese(key, value string, words ...string) error {
+	if value == "" || slices.Contains(words, value) {
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("read the limits: %s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
+	return fmt.Errorf("%s: %q is not known; use %s", key, value, strings.Join(words, ", "))
 }
 
 // runbookAddress is where the app shows a runbook.
@@ -142,11 +149,11 @@ func shownOf(show string, all map[string]func() *data.Frame, order ...string) (d
 		}
 		return out, nil
 	}
-	make, known := all[show]
+	one, known := all[show]
 	if !known {
-		return nil, badInput(fmt.Errorf(`field "options": show: %q is not known; use %s`, show, strings.Join(order, ", ")))
+		return nil, badOptions(oneOfThese("show", show, order...))
 	}
-	return data.Frames{make()}, nil
+	return data.Frames{one()}, nil
 }
 
 // cutRows says how many rows are left out of a table whose first rows are those that matter most.
@@ -156,4 +163,26 @@ func cutRows[R any](rows []R, most int, what string) ([]R, []gpu.Notice) {
 	}
 	return rows[:most], []gpu.Notice{{Severity: gpu.Warning, Text: fmt.Sprintf(
 		"Showing %d of %d %s, the worst first: narrow the query, or set maxRows (up to %d).", most, len(rows), what, query.MaxRowsLimit)}}
+}
+
+// reasonColumns say how bad it is, why, and what to do.
+func reasonColumns[R any](t *frames.Sheet[R], reason func(R) insight.Reason) {
+	t.Text("severity", func(r R) string { return reason(r).Severity.String() }).Coloured(severityColours())
+	t.Text("reason", func(r R) string { return reason(r).Text })
+	t.Text("evidence", func(r R) string { return evidenceText(reason(r).Evidence) })
+	t.Text("action", func(r R) string { return actionText(reason(r).Action) })
+	t.Text("who_acts", func(r R) string { return string(reason(r).Action.Who) })
+	t.Text("runbook", func(r R) string { return reason(r).Action.Runbook }).Linked("Open the runbook", runbookAddress)
+}
+
+// confidenceColumn says how sure it is.
+func confidenceColumn[R any](t *frames.Sheet[R], of func(R) insight.Confidence) {
+	t.Text("confidence", func(r R) string { return of(r).String() }).Coloured(confidenceColours())
+}
+
+func timeOf(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }

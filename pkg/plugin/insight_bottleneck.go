@@ -45,11 +45,11 @@ func (d *Datasource) bottleneck(ctx context.Context, r request) (data.Frames, er
 	if err := r.query.DecodeOptions(&o); err != nil {
 		return nil, badInput(err)
 	}
-	if limits, err = o.Resolve(limits); err != nil {
-		return nil, badInput(fmt.Errorf(`field "options": %w`, err))
+	if limits, err = o.Resolve(limits); err == nil {
+		err = oneOfThese("verdict", o.Verdict, verdictNames()...)
 	}
-	if o.Verdict != "" && !slices.Contains(verdictNames(), o.Verdict) {
-		return nil, badInput(fmt.Errorf(`field "options": verdict: %q is not known; use %s`, o.Verdict, strings.Join(verdictNames(), ", ")))
+	if err != nil {
+		return nil, badOptions(err)
 	}
 	j, err := d.judged(ctx, r, wanted{
 		fields: bottleneck.Fields(), workloads: bottleneck.WorkloadFields(),
@@ -238,7 +238,8 @@ func summary(rows []heldBack, o frames.Options) *data.Frame {
 	t.Owners(func(h heldBack) []gpu.Owner { return h.owners })
 	t.Text("class", func(h heldBack) string { return string(h.class) })
 	t.Text("verdict", func(h heldBack) string { return h.Now().Verdict.String() }).Coloured(verdictColours())
-	reasonColumns(t, func(h heldBack) (insight.Reason, insight.Confidence) { return h.now().Reason(), h.Now().Confidence })
+	reasonColumns(t, func(h heldBack) insight.Reason { return h.now().Reason() })
+	confidenceColumn(t, func(h heldBack) insight.Confidence { return h.Now().Confidence })
 	t.At("since", func(h heldBack) time.Time { return timeOf(h.now().From) })
 	t.Text("secondary", func(h heldBack) string { return namesOf(h.Now().Secondary) })
 	t.Text("notes", func(h heldBack) string { return strings.Join(h.Now().Notes(), " ") })
@@ -270,31 +271,6 @@ func namesOf(s bottleneck.Set) string {
 	return strings.Join(names, ", ")
 }
 
-// reasonColumns say why, how surely, and what to do.
-func reasonColumns[R any](t *frames.Sheet[R], of func(R) (insight.Reason, insight.Confidence)) {
-	reason := func(r R) insight.Reason {
-		why, _ := of(r)
-		return why
-	}
-	t.Text("severity", func(r R) string { return reason(r).Severity.String() }).Coloured(severityColours())
-	t.Text("confidence", func(r R) string {
-		_, sure := of(r)
-		return sure.String()
-	}).Coloured(confidenceColours())
-	t.Text("reason", func(r R) string { return reason(r).Text })
-	t.Text("evidence", func(r R) string { return evidenceText(reason(r).Evidence) })
-	t.Text("action", func(r R) string { return actionText(reason(r).Action) })
-	t.Text("who_acts", func(r R) string { return string(reason(r).Action.Who) })
-	t.Text("runbook", func(r R) string { return reason(r).Action.Runbook }).Linked("Open the runbook", runbookAddress)
-}
-
-func timeOf(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
 // spell is one interval of one subject.
 type spell struct {
 	heldBack
@@ -320,7 +296,8 @@ func reasons(all []heldBack, most int, o frames.Options) *data.Frame {
 	t.At("timeEnd", func(s spell) time.Time { return timeOf(s.interval.To) })
 	heldColumns(t, func(s spell) heldBack { return s.heldBack })
 	t.Text("verdict", func(s spell) string { return s.interval.Verdict.String() }).Coloured(verdictColours())
-	reasonColumns(t, func(s spell) (insight.Reason, insight.Confidence) { return s.interval.Reason(), s.interval.Confidence })
+	reasonColumns(t, func(s spell) insight.Reason { return s.interval.Reason() })
+	confidenceColumn(t, func(s spell) insight.Confidence { return s.interval.Confidence })
 	return t.Table("bottleneck_reasons", o)
 }
 

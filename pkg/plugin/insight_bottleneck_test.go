@@ -20,7 +20,12 @@ func defaultFields(s *promtest.Store, node string, i int, busy float64, more ...
 		"DCGM_FI_DEV_SM_CLOCK": 1900, "DCGM_FI_DEV_FB_USED": 30000, "DCGM_FI_DEV_FB_FREE": 50000, "DCGM_FI_PROF_GR_ENGINE_ACTIVE": busy,
 		"DCGM_FI_PROF_DRAM_ACTIVE": busy / 4, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": busy * 0.7,
 	} {
-		dcgm(s, name, node, i, steady(value), more...)
+		dcgm(s, name, node, i, func(second int) float64 {
+			if name == "DCGM_FI_DEV_POWER_USAGE" {
+				return value + float64(second/15%7)/8 // as a board that is looked at
+			}
+			return value
+		}, more...)
 	}
 }
 
@@ -146,10 +151,10 @@ func TestBottleneckOfNothing(t *testing.T) {
 	}
 	f := &fleet{Datasource: d}
 	for raw, want := range map[string]string{
-		`{"off":"jobs"}`:    `field "options": "off" is not known; use of, limits, show or verdict`,
-		`{"of":"nodes"}`:    `field "options": of: "nodes" must be gpus, jobs or nothing`,
-		`{"show":"all"}`:    `field "options": show: "all" is not known; use timeline, summary, reasons`,
-		`{"verdict":"bad"}`: `field "options": verdict: "bad" is not known; use unknown, idle`,
+		`{"off":"jobs"}`:                    `field "options": "off" is not known; use of, limits, show or verdict`,
+		`{"of":"nodes"}`:                    `field "options": of: "nodes" must be gpus, jobs or nothing`,
+		`{"show":"all"}`:                    `field "options": show: "all" is not known; use timeline, summary, reasons`,
+		`{"verdict":"bad"}`:                 `field "options": verdict: "bad" is not known; use unknown, idle`,
 		`{"limits":{"default":{"idle":7}}}`: `field "options": limits: default.idle: 7 must be from`,
 	} {
 		answer := f.ask(t, time.Hour, nil, map[string]string{"A": `{"queryType":"bottleneck","options":` + raw + `}`})["A"]

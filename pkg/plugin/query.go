@@ -90,6 +90,8 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 		return d.events(ctx, r)
 	case query.TypeBottleneck:
 		return d.bottleneck(ctx, r)
+	case query.TypeHealth:
+		return d.health(ctx, r)
 	}
 	return nil, badInput(fmt.Errorf("query type %q is not answered by this version", q.Type))
 }

@@ -69,14 +69,46 @@ func (q Query) DecodeOptions(into any) error {
 	case errors.As(err, &wrong):
 		return fmt.Errorf(`field "options": %s is a %s; it must be %s`, wrong.Field, wrong.Value, wordFor(wrong.Type))
 	}
-	if _, name, found := strings.Cut(err.Error(), "unknown field "); found {
-		keys := keysOf(reflect.TypeOf(into))
+	if at, keys, found := unknownKey("", q.Options, reflect.TypeOf(into)); found {
 		if len(keys) == 0 {
-			return fmt.Errorf(`field "options": %s is not known; a query of type %s takes none`, shorten(name), q.Type)
+			return fmt.Errorf(`field "options": %q is not known; a query of type %s takes none`, shorten(at), q.Type)
 		}
-		return fmt.Errorf(`field "options": %s is not known; use %s`, shorten(name), oneOf(keys))
+		return fmt.Errorf(`field "options": %q is not known; use %s`, shorten(at), oneOf(keys))
 	}
 	return fmt.Errorf(`field "options": %w`, err)
+}
+
+// unknownKey finds a key that nothing reads, with its path, and the keys that it could be.
+func unknownKey(path string, raw json.RawMessage, t reflect.Type) (at string, keys []string, found bool) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var given map[string]json.RawMessage
+	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map || json.Unmarshal(raw, &given) != nil {
+		return "", nil, false
+	}
+	for _, name := range sortedKeys(given) {
+		inner := t
+		if t.Kind() == reflect.Map {
+			inner = t.Elem()
+		} else if inner = fieldOf(t, name); inner == nil {
+			return path + name, keysOf(t), true
+		}
+		if at, keys, found := unknownKey(path+name+".", given[name], inner); found {
+			return at, keys, true
+		}
+	}
+	return "", nil, false
+}
+
+// fieldOf is the type of what a key of an object is read into, nil when it is not.
+func fieldOf(t reflect.Type, name string) reflect.Type {
+	for _, field := range reflect.VisibleFields(t) {
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" && strings.EqualFold(key, name) {
+			return field.Type
+		}
+	}
+	return nil
 }
 
 // keysOf are the keys of the object that is read into a pointer to a struct, in its order.

@@ -36,13 +36,18 @@ func TestOptionsSayWhatToChange(t *testing.T) {
 	type options struct {
 		Least int      `json:"least"`
 		Names []string `json:"names,omitempty"`
+
+		Deep *map[string]struct {
+			Low float64 `json:"low"`
+		} `json:"deep"`
 	}
 	for raw, want := range map[string]string{
-		`[1]`:           `field "options": must be an object, like {"key": "value"}`,
-		`"x"`:           `field "options": must be an object`,
-		`{"most":1}`:    `field "options": "most" is not known; use least or names`,
-		`{"least":"x"}`: `field "options": least is a string; it must be a whole number`,
-		`{"names":"x"}`: `field "options": names is a string; it must be a list`,
+		`[1]`:                       `field "options": must be an object, like {"key": "value"}`,
+		`"x"`:                       `field "options": must be an object`,
+		`{"most":1}`:                `field "options": "most" is not known; use least, names or deep`,
+		`{"least":"x"}`:             `field "options": least is a string; it must be a whole number`,
+		`{"deep":{"a":{"high":1}}}`: `field "options": "deep.a.high" is not known; use low`,
+		`{"names":"x"}`:             `field "options": names is a string; it must be a list`,
 		`{"a":"` + strings.Repeat("x", maxOptions) + `"}`: `bytes long; at most 16384 are accepted`,
 	} {
 		q, err := Parse([]byte(`{"queryType":"health","options":`+raw+`}`), "")
