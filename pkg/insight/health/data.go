@@ -37,7 +37,7 @@ func (b *board) data() {
 		if h := b.held(b.values[dcgmHealth], 5*time.Minute, 1, func(v float64) bool { return v >= 20 }); h.is {
 			b.add(insight.Reason{
 				ID: "dcgm-health", Severity: insight.Warning, Text: "DCGM says that the GPU failed, and nothing that was measured says why.",
-				Evidence: []insight.Evidence{evidence(dcgmHealth, gpu.Code, v, 20, true, "DCGM health 20, failed")},
+				Evidence: []insight.Evidence{b.evidence(dcgmHealth, gpu.Code, v, 20, true, "DCGM health 20, failed")},
 				Action:   operator("Run dcgmi health -c on the node, then dcgmi diag -r 2.", "dcgm-health"),
 			}, h)
 		}
@@ -74,7 +74,7 @@ func (b *board) stale() {
 	}
 	b.add(insight.Reason{
 		ID: staleID, Severity: insight.Warning, Text: fmt.Sprintf("The values have not moved for %.0f minutes although the GPU works.", (time.Duration(at-start+1) * b.step).Minutes()),
-		Evidence: []insight.Evidence{evidence(power, gpu.Watts, now, math.NaN(), false, fmt.Sprintf("%g W all the time", now))},
+		Evidence: []insight.Evidence{b.evidence(power, gpu.Watts, now, math.NaN(), false, fmt.Sprintf("%g W all the time", now))},
 		Action:   operator("Restart the exporter; when that does not help look whether the driver answers.", "stale"),
 		Since:    b.times[start],
 	}, hold{})
@@ -99,8 +99,8 @@ func (b *board) profilingLost() {
 	b.add(insight.Reason{
 		ID: "profiling-lost", Severity: insight.Warning, Text: "Profiling metrics stand at 0 while the GPU works.",
 		Evidence: []insight.Evidence{
-			evidence(graphicsActive, gpu.Ratio, 0, 0, false, "graphics engine active 0 %"),
-			evidence(utilization, gpu.Ratio, used[at], b.limits.ProfilingLostBusyRatio, true, fmt.Sprintf("GPU utilization %.0f %%", used[at]*100)),
+			b.evidence(graphicsActive, gpu.Ratio, 0, 0, false, "graphics engine active 0 %"),
+			b.evidence(utilization, gpu.Ratio, used[at], b.limits.ProfilingLostBusyRatio, true, fmt.Sprintf("GPU utilization %.0f %%", used[at]*100)),
 		},
 		Action: operator("Restart DCGM's host engine; look whether a profiler (Nsight) holds the counters.", "profiling-lost"),
 	}, h)
@@ -118,7 +118,7 @@ func (b *board) vgpuLicence() {
 	}
 	b.add(insight.Reason{
 		ID: "vgpu-licence", Severity: insight.Warning, Text: "The vGPU has no licence: it is slowed down after a while.",
-		Evidence: []insight.Evidence{evidence(licence, gpu.Code, v, 1, false, "licence status 0")},
+		Evidence: []insight.Evidence{b.evidence(licence, gpu.Code, v, 1, false, "licence status 0")},
 		Action:   operator("Look at the guest's licence configuration and the licence server.", "vgpu-licence"),
 	}, h)
 }
@@ -130,9 +130,9 @@ func (b *board) presence(node *nodeState) {
 	switch {
 	case lost > 0:
 		b.missing(lost, "The agent says that the GPU is lost.")
-	case b.seen < 0 && b.known == 0 && len(b.reasons) == 0:
+	case b.known == 0 && len(b.reasons) == 0:
 		b.add(insight.Reason{
-			ID: unseenID, Severity: insight.Unknown, Text: "Nothing was measured of the GPU.",
+			ID: unseenID, Severity: insight.Unknown, Text: "Nothing was measured that tells of the GPU's health.",
 			Action: operator("Look whether the exporter of the node runs, and whether it sees this GPU.", "not-seen"),
 		}, hold{})
 	case b.seen < 0 || b.current(b.seen):

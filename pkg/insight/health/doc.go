@@ -29,5 +29,5 @@
 //
 // [Risk] counts precursors. It is called risk because it is no prediction.
 //
-// Options of a query: limits (all of [Limits], defaults for what is left out are the caller's to fill in), least.
+// What a query may say is in [Options].
 package health

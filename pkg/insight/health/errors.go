@@ -31,7 +31,7 @@ func (b *board) recoveryAction() {
 	}
 	b.add(insight.Reason{
 		ID: "recovery-action", Severity: insight.Critical, Text: "The driver asks for a recovery: " + lowerFirst(text),
-		Evidence: []insight.Evidence{evidence(recovery, gpu.Code, v, 0, true, fmt.Sprintf("recovery action %g", v))},
+		Evidence: []insight.Evidence{b.evidence(recovery, gpu.Code, v, 0, true, fmt.Sprintf("recovery action %g", v))},
 		Action:   insight.Action{Text: text, Who: gpu.XIDOperator, NVIDIA: nvidia, Runbook: "recovery-action"},
 	}, h)
 }
@@ -51,7 +51,7 @@ func (b *board) memoryErrors() {
 		b.add(insight.Reason{
 			ID: "ecc-uncorrected", Severity: insight.Critical,
 			Text:     fmt.Sprintf("Memory errors that ECC could not correct: %.0f in %g minutes. Somebody's result is lost.", rose, l.UncorrectedMinutes),
-			Evidence: []insight.Evidence{evidence(uncorrected, gpu.Count, rose, 0, true, fmt.Sprintf("%.0f uncorrected errors", rose))},
+			Evidence: []insight.Evidence{b.evidence(uncorrected, gpu.Count, rose, 0, true, fmt.Sprintf("%.0f uncorrected errors", rose))},
 			Action:   operator("Drain the GPU, reset it, and see whether a row waits to be remapped.", "ecc-uncorrected"),
 			Since:    b.firstAbove(b.values[uncorrected], window, 0),
 		}, hold{})
@@ -59,7 +59,7 @@ func (b *board) memoryErrors() {
 	if rate, h := b.heldSum(b.values[corrected], time.Hour, minutes(l.CorrectedMinutes), l.CorrectedPerHour); h.is {
 		b.add(insight.Reason{
 			ID: "ecc-corrected", Severity: insight.Info, Text: fmt.Sprintf("ECC corrected %.0f memory errors in an hour.", rate),
-			Evidence: []insight.Evidence{evidence(corrected, gpu.Count, rate, l.CorrectedPerHour, true,
+			Evidence: []insight.Evidence{b.evidence(corrected, gpu.Count, rate, l.CorrectedPerHour, true,
 				fmt.Sprintf("%.0f corrected errors an hour, above %g", rate, l.CorrectedPerHour))},
 			Action: nobody("Watch the remapped rows of this GPU.", "ecc-corrected"),
 		}, h)
@@ -77,7 +77,7 @@ func (b *board) memoryErrors() {
 	if rows, found := b.at(remappedUncorrectable); found && rows >= l.RemappedRows {
 		b.add(insight.Reason{
 			ID: "row-remap-limit", Severity: insight.Warning, Text: fmt.Sprintf("%.0f memory rows were replaced after uncorrectable errors.", rows),
-			Evidence: []insight.Evidence{evidence(remappedUncorrectable, gpu.Count, rows, l.RemappedRows, true,
+			Evidence: []insight.Evidence{b.evidence(remappedUncorrectable, gpu.Count, rows, l.RemappedRows, true,
 				fmt.Sprintf("%.0f rows, %g are DCGM's limit", rows, l.RemappedRows))},
 			Action: operator("Plan the replacement of the board.", "row-remap-limit"),
 		}, hold{})
@@ -110,7 +110,7 @@ func (b *board) retiredPages() {
 	}
 	b.add(insight.Reason{
 		ID: "retired-pages", Severity: insight.Critical, Text: text,
-		Evidence: []insight.Evidence{evidence(retiredDouble, gpu.Count, pages, b.limits.RetiredPages, true, fmt.Sprintf("%.0f retired pages", pages))},
+		Evidence: []insight.Evidence{b.evidence(retiredDouble, gpu.Count, pages, b.limits.RetiredPages, true, fmt.Sprintf("%.0f retired pages", pages))},
 		Action:   operator("Drain the GPU and return the board.", "retired-pages"),
 	}, hold{})
 }
@@ -130,7 +130,7 @@ func (b *board) flag(c column, severity insight.Severity, lasting float64, id, t
 	}
 	b.add(insight.Reason{
 		ID: id, Severity: severity, Text: text,
-		Evidence: []insight.Evidence{evidence(c, gpu.Code, v, 1, true, what)},
+		Evidence: []insight.Evidence{b.evidence(c, gpu.Code, v, 1, true, what)},
 		Action:   operator(action, id),
 	}, h)
 }

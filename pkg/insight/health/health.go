@@ -23,14 +23,6 @@ type Input struct {
 	VBIOS map[gpu.Identity]string
 }
 
-// Options are what a query may say.
-type Options struct {
-	// Limits replace the default ones where they are set.
-	Limits *Limits `json:"limits,omitempty"`
-	// Least is the lowest severity that is answered with: "warning" leaves out GPUs that are well or only worth a look.
-	Least string `json:"least,omitempty"`
-}
-
 // Verdict is the health of one subject.
 type Verdict struct {
 	Subject    int // index in the grid's Subjects
@@ -105,6 +97,7 @@ func worse(a, b insight.Severity) insight.Severity {
 type pass struct {
 	clock
 
+	fields  [columns]insight.Field
 	grid    *insight.Devices
 	limits  Limits
 	columns [columns][][]float64
@@ -114,7 +107,9 @@ type pass struct {
 	missing map[uint64][]string
 	events  map[gpu.Identity][]gpu.Event
 	shared  map[uint64][]sighting
-	eventsK bool
+	eventsK bool // somebody looked for events
+
+	capTexts [101][2]string
 }
 
 // Judge looks at all subjects. Severities are as of the end of the grid. Limits must be valid.
@@ -123,10 +118,10 @@ func Judge(in Input, limits Limits) Result {
 		in.Grid = insight.NewGrid[insight.Subject](time.Time{}, time.Time{}, time.Minute, nil)
 	}
 	p := &pass{
-		clock: clock{times: in.Grid.Times, step: in.Grid.Step}, grid: in.Grid, limits: limits, alive: alive(), needed: needed(),
+		clock: clock{times: in.Grid.Times, step: in.Grid.Step}, grid: in.Grid, fields: fieldList(), limits: limits, alive: alive(), needed: needed(),
 		models: make(map[string]*ofModel), missing: make(map[uint64][]string), eventsK: in.EventsKnown || len(in.Events) > 0,
 	}
-	for c, field := range fieldList() {
+	for c, field := range p.fields {
 		p.columns[c] = in.Grid.Column(field)
 	}
 	p.sortEvents(in.Events)
@@ -147,8 +142,8 @@ func Judge(in Input, limits Limits) Result {
 	}
 	result := Result{Nodes: nodes.verdicts()}
 	result.Incidents = p.incidents(boards, verdicts, nodes)
-	slices.SortStableFunc(verdicts, func(a, b Verdict) int {
-		return cmp.Or(rank(b.Severity)-rank(a.Severity), cmp.Compare(b.Risk.Score, a.Risk.Score))
+	slices.SortFunc(verdicts, func(a, b Verdict) int {
+		return cmp.Or(rank(b.Severity)-rank(a.Severity), cmp.Compare(b.Risk.Score, a.Risk.Score), a.Subject-b.Subject)
 	})
 	result.Verdicts = verdicts
 	return result
@@ -217,9 +212,6 @@ func (p *pass) answer(b *board, node *nodeState, verdicts []Verdict) {
 	if len(b.reasons) > 0 {
 		v.Severity = b.reasons[0].Severity
 	}
-	if b.seen < 0 && b.known == 0 && v.Severity != insight.Critical && v.Severity != insight.Warning {
-		v.Severity, v.Confidence = insight.Unknown, insight.NoConfidence
-	}
 	if node.Maintenance != "" && v.Severity != insight.OK {
 		v.Silenced = "maintenance: " + node.Maintenance
 	}
@@ -255,10 +247,9 @@ func (b *board) confidence() insight.Confidence {
 func (p *pass) missingOf(known uint64) []string {
 	list, found := p.missing[known]
 	if !found {
-		fields := fieldList()
 		for i, any := range p.needed {
 			if known&(1<<i) == 0 {
-				list = append(list, fields[any[0]].Metric)
+				list = append(list, p.fields[any[0]].Metric)
 			}
 		}
 		p.missing[known] = list
@@ -324,11 +315,11 @@ func (b *board) add(r insight.Reason, h hold) {
 }
 
 // evidence is what was measured, with what it was held against.
-func evidence(c column, unit gpu.Unit, value, limit float64, above bool, text string) insight.Evidence {
+func (p *pass) evidence(c column, unit gpu.Unit, value, limit float64, above bool, text string) insight.Evidence {
 	if math.IsInf(value, 0) {
 		value = math.Copysign(math.MaxFloat64, value)
 	}
-	return insight.Evidence{Metric: fieldList()[c].Metric, Value: value, Unit: unit, Limit: limit, Above: above, Text: text}
+	return insight.Evidence{Metric: p.fields[c].Metric, Value: value, Unit: unit, Limit: limit, Above: above, Text: text}
 }
 
 // operator is what whoever runs the node has to do.

@@ -22,7 +22,7 @@ func (b *board) heat() {
 			}
 			b.add(insight.Reason{
 				ID: "thermal-margin", Severity: severity, Text: text,
-				Evidence: []insight.Evidence{evidence(margin, gpu.Celsius, v, low, false, fmt.Sprintf("margin %.1f °C, below %g °C", v, low))},
+				Evidence: []insight.Evidence{b.evidence(margin, gpu.Celsius, v, low, false, fmt.Sprintf("margin %.1f °C, below %g °C", v, low))},
 				Action:   operator("Look at fans, air flow or coolant of the node; move its load.", "thermal-margin"),
 			}, h)
 		}
@@ -31,7 +31,7 @@ func (b *board) heat() {
 		if h := b.held(b.values[temperature], lasting, 1, func(x float64) bool { return x > limit-low }); h.is {
 			b.add(insight.Reason{
 				ID: "thermal-margin", Severity: insight.Warning, Text: fmt.Sprintf("The GPU is at %.0f °C and slows down at %.0f °C.", v, limit),
-				Evidence: []insight.Evidence{evidence(temperature, gpu.Celsius, v, limit-low, true, fmt.Sprintf("%.0f °C, above %.0f °C", v, limit-low))},
+				Evidence: []insight.Evidence{b.evidence(temperature, gpu.Celsius, v, limit-low, true, fmt.Sprintf("%.0f °C, above %.0f °C", v, limit-low))},
 				Action:   operator("Look at fans, air flow or coolant of the node; move its load.", "thermal-margin"),
 			}, h)
 		}
@@ -81,7 +81,7 @@ func (b *board) memoryHeat() {
 	v := recent(at)
 	b.add(insight.Reason{
 		ID: "memory-temperature", Severity: severity, Text: fmt.Sprintf("The memory is at %.0f °C.", v),
-		Evidence: []insight.Evidence{evidence(memoryTemperature, gpu.Celsius, v, limit, true,
+		Evidence: []insight.Evidence{b.evidence(memoryTemperature, gpu.Celsius, v, limit, true,
 			fmt.Sprintf("%.1f °C, mean of %g minutes, above %g °C", v, b.limits.MemoryMinutes, limit))},
 		Action: operator("Look at fans, air flow or coolant of the node; move its load.", "memory-temperature"),
 	}, h)
@@ -159,7 +159,7 @@ func (b *board) slowed(seen, bit gpu.ClockEvents, lasting float64, severity insi
 	}
 	b.add(insight.Reason{
 		ID: id, Severity: severity, Text: text, Since: first,
-		Evidence: []insight.Evidence{evidence(c, gpu.Ratio, float64(count)/float64(max(1, measured)), 0, true,
+		Evidence: []insight.Evidence{b.evidence(c, gpu.Ratio, float64(count)/float64(max(1, measured)), 0, true,
 			fmt.Sprintf("%s in %d of %d steps", bit, count, measured))},
 		Action: operator(action, id),
 	}, h)
@@ -193,7 +193,7 @@ func (b *board) thermalTime() {
 		share := mean(tail(values, ten))
 		b.add(insight.Reason{
 			ID: "thermal-share", Severity: insight.Warning, Text: fmt.Sprintf("Heat slows the GPU down for %.0f %% of the time.", min(share, 1)*100),
-			Evidence: []insight.Evidence{evidence(c, gpu.Ratio, share, b.limits.ThermalShare, true,
+			Evidence: []insight.Evidence{b.evidence(c, gpu.Ratio, share, b.limits.ThermalShare, true,
 				fmt.Sprintf("throttled by heat %.1f %% of ten minutes, above %g %%", min(share, 1)*100, b.limits.ThermalShare*100))},
 			Action: operator("Look at the cooling of the node; move its load.", "thermal-share"),
 		}, h)
@@ -221,9 +221,16 @@ func (b *board) powerCap() {
 	if !(share >= b.limits.PowerCapShare) {
 		return
 	}
+	// Most of a fleet that trains has this reason, so its texts are made once for each per cent.
+	percent := int(min(share, 1)*100 + 0.5)
+	texts := &b.capTexts[percent]
+	if texts[0] == "" {
+		texts[0] = fmt.Sprintf("The GPU was at its power limit for %d %% of the time, which is normal under full load.", percent)
+		texts[1] = fmt.Sprintf("at the power limit %d %% of the time", percent)
+	}
 	b.add(insight.Reason{
-		ID: "power-cap", Severity: insight.Info, Text: fmt.Sprintf("The GPU was at its power limit for %.0f %% of the time, which is normal under full load.", min(share, 1)*100),
-		Evidence: []insight.Evidence{evidence(c, gpu.Ratio, share, b.limits.PowerCapShare, true, fmt.Sprintf("at the power limit %.0f %% of the time", min(share, 1)*100))},
+		ID: "power-cap", Severity: insight.Info, Text: texts[0],
+		Evidence: []insight.Evidence{b.evidence(c, gpu.Ratio, share, b.limits.PowerCapShare, true, texts[1])},
 		Action:   nobody("Nothing, unless the limit was lowered by mistake.", "power-cap"),
 	}, hold{})
 }

@@ -11,11 +11,11 @@ import (
 
 // replayPerMinute is DCGM's limit: what a bit error rate of 1e-12 gives, by generation and width. 0 where it has none.
 func replayPerMinute(generation, width float64) float64 {
-	perLane := map[float64]float64{1: 0.15, 2: 0.30, 3: 0.48, 4: 0.96, 5: 1.92, 6: 3.84}[generation]
-	if !(width >= 1 && width <= 32) {
+	perLane := [...]float64{0, 0.15, 0.30, 0.48, 0.96, 1.92, 3.84}
+	if !(width >= 1 && width <= 32) || !(generation >= 1 && int(generation) < len(perLane)) {
 		return 0
 	}
-	return math.Ceil(perLane * width)
+	return math.Ceil(perLane[int(generation)] * width)
 }
 
 func (b *board) pcie() {
@@ -54,7 +54,7 @@ func (b *board) replays(g, w, limit float64, assumed string) {
 	rate := rose / (time.Duration(b.steps(minutes(window))) * b.step).Minutes()
 	b.add(insight.Reason{
 		ID: "pcie-replay", Severity: insight.Warning, Text: fmt.Sprintf("PCIe packets are sent again %.0f times a minute.%s", rate, assumed),
-		Evidence: []insight.Evidence{evidence(replay, gpu.Count, rate, limit, true,
+		Evidence: []insight.Evidence{b.evidence(replay, gpu.Count, rate, limit, true,
 			fmt.Sprintf("%.0f replays a minute, DCGM allows %g on Gen%g x%g", rate, limit, g, w))},
 		Action: operator("Reseat the board, and look at riser and retimer.", "pcie-replay"),
 	}, h)
@@ -78,7 +78,7 @@ func (b *board) linkWidth() {
 	}
 	b.add(insight.Reason{
 		ID: "pcie-link-width", Severity: severity, Text: text,
-		Evidence: []insight.Evidence{evidence(width, gpu.Count, w, full, false, fmt.Sprintf("x%g, below x%g", w, full))},
+		Evidence: []insight.Evidence{b.evidence(width, gpu.Count, w, full, false, fmt.Sprintf("x%g, below x%g", w, full))},
 		Action:   operator("Reseat the board; leave the node out of jobs over several nodes until then.", "pcie-link-degraded"),
 	}, h)
 }
@@ -118,7 +118,7 @@ func (b *board) linkGeneration(hour int) {
 	}
 	b.add(insight.Reason{
 		ID: "pcie-link-generation", Severity: severity, Text: text,
-		Evidence: []insight.Evidence{evidence(generation, gpu.Count, best, full, false, fmt.Sprintf("Gen%g at best, below Gen%g", best, full))},
+		Evidence: []insight.Evidence{b.evidence(generation, gpu.Count, best, full, false, fmt.Sprintf("Gen%g at best, below Gen%g", best, full))},
 		Action:   operator("Reseat the board; leave the node out of jobs over several nodes until then.", "pcie-link-degraded"),
 	}, h)
 }
@@ -147,7 +147,7 @@ func (b *board) nvlink() {
 		if rose < b.limits.NVLinkErrors {
 			continue
 		}
-		found = append(found, evidence(e.column, gpu.Count, rose, b.limits.NVLinkErrors, true,
+		found = append(found, b.evidence(e.column, gpu.Count, rose, b.limits.NVLinkErrors, true,
 			fmt.Sprintf("%.0f %s in %g minutes", rose, e.what, b.limits.NVLinkErrorMinutes)))
 		if first := b.firstAbove(values, n, 0); since == 0 || first < since {
 			since = first
@@ -155,7 +155,7 @@ func (b *board) nvlink() {
 	}
 	crc := mean(tail(b.values[nvlinkCRC], b.steps(5*time.Minute)))
 	if crc >= b.limits.NVLinkCRCPerSecond {
-		found = append(found, evidence(nvlinkCRC, gpu.Count, crc, b.limits.NVLinkCRCPerSecond, true, fmt.Sprintf("%.0f checksum errors a second", crc)))
+		found = append(found, b.evidence(nvlinkCRC, gpu.Count, crc, b.limits.NVLinkCRCPerSecond, true, fmt.Sprintf("%.0f checksum errors a second", crc)))
 	}
 	if len(found) > 0 {
 		b.add(insight.Reason{
@@ -191,7 +191,7 @@ func (b *board) inactiveLinks() {
 	}
 	b.add(insight.Reason{
 		ID: "nvlink-inactive", Severity: insight.Critical, Text: fmt.Sprintf("%g of %g NVLinks are up.", active, expected),
-		Evidence: []insight.Evidence{evidence(nvlinksActive, gpu.Count, active, expected, false, fmt.Sprintf("%g links up, %s %g", active, whose, expected))},
+		Evidence: []insight.Evidence{b.evidence(nvlinksActive, gpu.Count, active, expected, false, fmt.Sprintf("%g links up, %s %g", active, whose, expected))},
 		Action:   operator("Drain the node and reset the GPU; reboot the node when that does not help, then call for service.", "nvlink-inactive"),
 	}, h)
 }
@@ -223,7 +223,7 @@ func (b *board) fabric() {
 		if h.is {
 			b.add(insight.Reason{
 				ID: "fabric-state", Severity: severity, Text: text,
-				Evidence: []insight.Evidence{evidence(fabricState, gpu.Code, state, fabricCompleted, false, fmt.Sprintf("fabric state %g, 3 is completed", state))},
+				Evidence: []insight.Evidence{b.evidence(fabricState, gpu.Code, state, fabricCompleted, false, fmt.Sprintf("fabric state %g, 3 is completed", state))},
 				Action:   operator("Look at the fabric manager (nvidia-fabricmanager, on GB200 the IMEX and switch tray) and restart it.", "fabric"),
 			}, h)
 		}
@@ -231,7 +231,7 @@ func (b *board) fabric() {
 	if status, ok := b.at(fabricStatus); ok && found && state == fabricCompleted && status > 0 {
 		b.add(insight.Reason{
 			ID: "fabric-status", Severity: insight.Critical, Text: fmt.Sprintf("Joining the NVLink fabric ended with error %g.", status),
-			Evidence: []insight.Evidence{evidence(fabricStatus, gpu.Code, status, 0, true, fmt.Sprintf("fabric status %g, 0 is success", status))},
+			Evidence: []insight.Evidence{b.evidence(fabricStatus, gpu.Code, status, 0, true, fmt.Sprintf("fabric status %g, 0 is success", status))},
 			Action:   operator("Look at the fabric manager's log, restart it, then reset the GPU.", "fabric"),
 		}, b.held(b.values[fabricStatus], 0, 1, func(v float64) bool { return v > 0 }))
 	}
@@ -248,7 +248,7 @@ func (b *board) fabric() {
 	if text != "" {
 		b.add(insight.Reason{
 			ID: "fabric-health", Severity: insight.Warning, Text: "The NVLink fabric is not healthy: " + text[2:] + ".",
-			Evidence: []insight.Evidence{evidence(fabricHealth, gpu.Code, mask, math.NaN(), true, fmt.Sprintf("fabric health mask %#x", uint64(mask)))},
+			Evidence: []insight.Evidence{b.evidence(fabricHealth, gpu.Code, mask, math.NaN(), true, fmt.Sprintf("fabric health mask %#x", uint64(mask)))},
 			Action:   operator("Look at the NVLink switches and the fabric manager; move jobs that need the whole domain.", "fabric"),
 		}, b.held(b.values[fabricHealth], 0, 1, func(v float64) bool { return v == mask }))
 	}

@@ -25,8 +25,11 @@ type RiskPart struct {
 	Full   float64 // from here on it weighs in full
 	Weight float64 // 0 to 1
 	Share  float64 // Weight times how far Value is on the way to Full
-	Text   string
+	format string
 }
+
+// Text is the part for people.
+func (p RiskPart) Text() string { return fmt.Sprintf(p.format, p.Value) }
 
 // risk looks at the whole range, not only at its end.
 func (b *board) risk() Risk {
@@ -42,8 +45,8 @@ func (b *board) risk() Risk {
 			value = math.MaxFloat64
 		}
 		r.Parts = append(r.Parts, RiskPart{
-			ID: id, Metric: fieldList()[c].Metric, Value: value, Unit: unit, Full: full, Weight: weight,
-			Share: weight * min(1, value/full), Text: fmt.Sprintf(text, value),
+			ID: id, Metric: b.fields[c].Metric, Value: value, Unit: unit, Full: full, Weight: weight,
+			Share: weight * min(1, value/full), format: text,
 		})
 	}
 	if rows := b.values[remappedRise]; rows != nil {

@@ -60,7 +60,7 @@ func (p *pass) sortEvents(events []gpu.Event) {
 	from, to := p.end()-int64(p.limits.XIDHours*3600*1000), p.end()
 	for _, e := range events {
 		id := e.Device.Parent()
-		if at := e.Time.UnixMilli(); id.UUID == "" || at < from || at > to {
+		if at := e.Time.UnixMilli(); id.UUID == "" || at < from || at > to || (e.Kind == gpu.KindXID && e.XID == 0) {
 			continue
 		}
 		switch e.Kind {
