@@ -233,7 +233,7 @@ func healthTable(rows []patient, o frames.Options) *data.Frame {
 	t.Text("risk_parts", func(p patient) string {
 		var parts []string
 		for _, part := range p.risk.Parts {
-			parts = append(parts, fmt.Sprintf("%s (%.0f %%)", part.Text, 100*part.Share))
+			parts = append(parts, fmt.Sprintf("%s (%.0f %%)", part.Text(), 100*part.Share))
 		}
 		return strings.Join(parts, "; ")
 	})
