@@ -51,7 +51,9 @@ func (r *run) board(b *board, there []bool) {
 				left -= s.weights[k][i]
 				some = some || s.weights[k][i] > 0
 			}
-			left = max(left, 0)
+			if left < rounding {
+				left = 0
+			}
 		}
 		s.weight[i], s.state[i] = left, base
 		if some {
@@ -61,6 +63,9 @@ func (r *run) board(b *board, there []bool) {
 	}
 	r.unit(holding{board: b, subject: b.first(), part: mig.Part{Weight: 1, Compute: 1, Memory: 1, Known: true}, rest: true}, s.activity[whole], s.energy)
 }
+
+// rounding is less than any part of a GPU that weights leave over.
+const rounding = 1e-9
 
 func fill(values []float64, v float64) {
 	for i := range values {
@@ -133,7 +138,10 @@ func (r *run) exist(b *board) {
 			}
 		}
 		scale := 1 / max(1, present)
-		rest := max(0, 1-present*scale)
+		rest := 1 - present*scale
+		if rest < rounding {
+			rest = 0
+		}
 		for k := range b.units {
 			switch {
 			case !s.missing[k][i]:

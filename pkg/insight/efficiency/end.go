@@ -95,6 +95,7 @@ func Fragmentation(free []int, k int) (usable int, ratio float64) {
 func (r *run) finish() {
 	result := r.result
 	result.By, result.Total, result.Groups = r.groups.by, r.groups.total, r.groups.order
+	r.settleTimeline()
 	r.settle(result.Total)
 	for _, g := range result.Groups {
 		r.settle(g)

@@ -16,6 +16,10 @@ type Result struct {
 	Total  *Group
 	Groups []*Group // the most allocated hours first; none without Options.By
 
+	// Timeline is how many GPUs were in each part in each step.
+	Timeline []Parts
+	Charged  []Charged // by currency
+
 	// Idle are the GPUs and instances that somebody had and that were idle at the end of the range, the dearest first, those
 	// without a price by their size.
 	Idle []IdleGPU

@@ -1,6 +1,7 @@
 package efficiency
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -135,13 +136,20 @@ func Measure(in Input, limits Limits, tariff Tariff, options Options) *Result {
 		result.Total = newGroup(nil)
 		return result
 	}
+	if err := errors.Join(limits.Validate(), tariff.Validate()); err != nil {
+		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: "Settings that cannot be are left out: " + err.Error()})
+	}
 	limits, tariff = limits.sound(), tariff.sound()
 	r := &run{
 		grid: g, columns: columnsOf(g), limits: limits, tariff: tariff, options: options, times: g.Times,
 		stepMS: g.Step.Milliseconds(), hours: g.Step.Hours(), blocks: blocksOf(g.Times, g.Step, limits.window()),
 		prices: make(map[priced]price), result: result, free: make(map[string]*free), jobs: newJobs(in.Workloads, g.Times),
 	}
+	if in.Workloads != nil && r.jobs.grid == nil {
+		result.Notices = append(result.Notices, gpu.Notice{Severity: gpu.Warning, Text: "Metrics of workloads are left out: they are of other times than those of GPUs."})
+	}
 	result.From, result.To = g.Times[0], g.Times[len(g.Times)-1]+r.stepMS
+	result.Timeline = make([]Parts, len(g.Times))
 	r.groups.init(options.By)
 	if in.Tenures != nil {
 		r.tenures = make(map[int][]Tenure)

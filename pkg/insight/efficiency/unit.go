@@ -101,7 +101,16 @@ func (r *run) account(h holding, device gpu.Device, t tenancy, activity, joules 
 	s := &r.buffer
 	more := r.extras(h)
 	working := r.jobs.of(device.Cluster, t.shares)
+	p := r.price(device)
 	peak := peakOf(r.jobs, working, device, h.part)
+	mode, perJoule := r.result.Charge, max(1, r.tariff.PUE)*r.tariff.EnergyPerKWh/joulesPerKWh
+	var charged []float64
+	switch {
+	case mode == ChargeEnergy && perJoule > 0:
+		charged = r.charged(r.tariff.Currency)
+	case mode != ChargeEnergy && p.known:
+		charged = r.charged(p.currency)
+	}
 	for i := t.from; i < t.to; i++ {
 		st, hours := s.state[i], s.weight[i]*r.hours
 		if st == gone || hours == 0 {
@@ -113,6 +122,7 @@ func (r *run) account(h holding, device gpu.Device, t tenancy, activity, joules 
 			a = &owned
 		}
 		a.hours.put(st, hours)
+		r.result.Timeline[i].put(st, hours)
 		if h.rest && st == unallocated || st == unallocated && device.MIGEnabled && !h.instance {
 			a.pool += hours
 		}
@@ -132,7 +142,20 @@ func (r *run) account(h holding, device gpu.Device, t tenancy, activity, joules 
 		}
 		tensor := more.add(a, i, hours, activity[i], t.given)
 		if len(working) > 0 {
-			r.jobs.add(working, i, hours, j, tensor, peak, r.price(device))
+			r.jobs.add(working, i, hours, j, tensor, peak, p)
+		}
+		switch {
+		case charged == nil:
+		case mode == ChargeAllocated:
+			charged[i] += hours * p.perHour
+		case mode == ChargeActive:
+			charged[i] += more.step.active * p.perHour
+		case mode == ChargeMemory:
+			charged[i] += more.step.memoryShare * p.perHour
+		case mode == ChargeMost:
+			charged[i] += more.step.most * p.perHour
+		case !math.IsNaN(j):
+			charged[i] += j * perJoule
 		}
 	}
 	r.groups.fold(r, device, t, &owned, &nobody)
@@ -144,7 +167,11 @@ type extras struct {
 	used, total, free, reserved []float64
 	tensor, clock, clockMax     []float64
 	ofInstance                  float64 // share of its GPU instance that a compute instance is
+	step                        charges // of the newest step
 }
+
+// charges are hours of one step that an owner may be charged for.
+type charges struct{ active, memoryShare, most float64 }
 
 const (
 	gibibyte  = 1 << 30
@@ -158,39 +185,31 @@ func (r *run) extras(h holding) extras {
 		run: r, used: row(c.used, h.subject), total: row(c.total, h.subject), free: row(c.free, h.subject), reserved: row(c.reserved, h.subject),
 		tensor: row(c.tensor, h.subject), clock: row(c.clock, h.subject), clockMax: row(c.clockMax, h.subject), ofInstance: 1,
 	}
-	if shape, err := mig.Parse(r.grid.Subjects[h.subject].MIGProfile); err == nil && h.instance {
-		e.ofInstance = float64(shape.Instance) / float64(shape.Compute) // memory belongs to the GPU instance
+	if h.instance && r.grid.Subjects[h.subject].ComputeInstance != "" { // memory belongs to the GPU instance
+		if shape, err := mig.Parse(r.grid.Subjects[h.subject].MIGProfile); err == nil {
+			e.ofInstance = float64(shape.Instance) / float64(shape.Compute)
+		}
 	}
 	return e
 }
 
 // add adds the values of a step and returns the tensor-pipe ceiling of it.
 func (e *extras) add(a *account, i int, hours, activity float64, given bool) float64 {
+	e.step = charges{most: hours}
 	if !math.IsNaN(activity) {
-		a.active += hours * activity
+		e.step.active = hours * activity
 		a.activeKnown += hours
 	}
-	taken := math.NaN()
-	if v := plausible(insight.At(e.used, i), mostBytes); !math.IsNaN(v) {
-		a.memory += e.run.hours * e.ofInstance * v / gibibyte
-		a.memoryKnown += hours
-		total := plausible(insight.At(e.total, i), mostBytes)
-		if math.IsNaN(total) {
-			total = v + insight.At(e.free, i)
-			if reserved := plausible(insight.At(e.reserved, i), mostBytes); !math.IsNaN(reserved) {
-				total += reserved
-			}
-		}
-		if taken = share(ratio(v, total)); !math.IsNaN(taken) {
-			a.memoryShare += hours * taken
-		}
-		e.run.seen.memory = true
+	taken := e.memory(a, i, hours)
+	if !math.IsNaN(taken) {
+		e.step.memoryShare = hours * taken
 	}
-	if given {
-		a.most += hours
-	} else {
-		a.most += hours * larger(activity, taken)
+	if !given {
+		e.step.most = hours * larger(activity, taken)
 	}
+	a.active += e.step.active
+	a.memoryShare += e.step.memoryShare
+	a.most += e.step.most
 	ceiling := share(share(insight.At(e.tensor, i)) * share(ratio(plausible(insight.At(e.clock, i), mostHertz), plausible(insight.At(e.clockMax, i), mostHertz))))
 	if !math.IsNaN(ceiling) {
 		a.ceiling += hours * ceiling
@@ -198,6 +217,25 @@ func (e *extras) add(a *account, i int, hours, activity float64, given bool) flo
 		e.run.seen.ceiling = true
 	}
 	return ceiling
+}
+
+// memory adds the memory in use in a step and returns its share of all there is.
+func (e *extras) memory(a *account, i int, hours float64) float64 {
+	v := plausible(insight.At(e.used, i), mostBytes)
+	if math.IsNaN(v) {
+		return v
+	}
+	e.run.seen.memory = true
+	a.memory += e.run.hours * e.ofInstance * v / gibibyte
+	a.memoryKnown += hours
+	total := plausible(insight.At(e.total, i), mostBytes)
+	if math.IsNaN(total) {
+		total = v + plausible(insight.At(e.free, i), mostBytes)
+		if reserved := plausible(insight.At(e.reserved, i), mostBytes); !math.IsNaN(reserved) {
+			total += reserved
+		}
+	}
+	return share(ratio(v, total))
 }
 
 // larger is the larger of two values, either of which may be NaN; 0 when both are.
