@@ -19,7 +19,7 @@ type Insight struct {
 	// Limits are the limits of each kind of judgement, as written: an object whose keys that judgement knows. What is left out
 	// keeps its default.
 	Limits map[string]json.RawMessage
-	// Currency is what prices are in, and Prices those of an hour of a GPU by its model.
+	// Currency is what prices are in that do not say.
 	Currency string
 	Prices   []Price
 	Energy   Energy
@@ -27,17 +27,19 @@ type Insight struct {
 	Classes  []ClassRule
 }
 
-// Price is what a GPU of a model costs for an hour.
+// Price is what a GPU costs for an hour.
 type Price struct {
-	Model string // as queries select models: compared without the vendor's words; a regular expression between slashes
-	Hour  float64
+	Model      string  // words that the model's name must have, "H100 PCIe"; "" for every model
+	Cluster    string  // "" for every cluster
+	PerGPUHour float64 // a MIG instance costs its part of it
+	Currency   string  // "" for that of all prices
 }
 
 // Energy is what a kilowatt hour costs and emits.
 type Energy struct {
-	Price  float64 // of a kilowatt hour, in the currency; 0 when it is not known
-	Carbon float64 // grams of CO2 of a kilowatt hour; 0 when it is not known
-	PUE    float64 // how much more the data centre draws than what is in it; 1 for nothing
+	PricePerKWh    float64 // in the currency; 0 when it is not known
+	CarbonKgPerKWh float64 // kilograms of CO2; 0 when it is not known
+	PUE            float64 // what the data centre draws for each watt of its machines; 0 when it is not known
 }
 
 // Budget is what may be spent in a month.
@@ -96,13 +98,15 @@ type storedInsight struct {
 
 	Currency string `json:"currency"`
 	Prices   []struct {
-		Model string  `json:"model"`
-		Hour  float64 `json:"hour"`
+		Model      string  `json:"model"`
+		Cluster    string  `json:"cluster"`
+		PerGPUHour float64 `json:"perGPUHour"`
+		Currency   string  `json:"currency"`
 	} `json:"prices"`
 	Energy struct {
-		Price  float64  `json:"price"`
-		Carbon float64  `json:"carbon"`
-		PUE    *float64 `json:"pue"`
+		PricePerKWh    float64 `json:"pricePerKWh"`
+		CarbonKgPerKWh float64 `json:"carbonKgPerKWh"`
+		PUE            float64 `json:"pue"`
 	} `json:"energy"`
 	Budgets []struct {
 		Name      string  `json:"name"`
@@ -124,7 +128,7 @@ const DefaultCurrency = "USD"
 func (in storedInsight) read(problems *[]error) Insight {
 	out := Insight{
 		Currency: strings.TrimSpace(in.Currency),
-		Energy:   Energy{Price: in.Energy.Price, Carbon: in.Energy.Carbon, PUE: orDefault(in.Energy.PUE, 1)},
+		Energy:   Energy(in.Energy),
 	}
 	if out.Currency == "" {
 		out.Currency = DefaultCurrency
@@ -135,7 +139,9 @@ func (in storedInsight) read(problems *[]error) Insight {
 		}
 	}
 	for _, p := range in.Prices {
-		out.Prices = append(out.Prices, Price{Model: strings.TrimSpace(p.Model), Hour: p.Hour})
+		out.Prices = append(out.Prices, Price{
+			Model: strings.TrimSpace(p.Model), Cluster: strings.TrimSpace(p.Cluster), PerGPUHour: p.PerGPUHour, Currency: strings.TrimSpace(p.Currency),
+		})
 	}
 	for _, b := range in.Budgets {
 		out.Budgets = append(out.Budgets, Budget{Name: strings.TrimSpace(b.Name), Month: b.Month, Namespace: b.Namespace})
@@ -176,9 +182,7 @@ func (v *validator) insight(in Insight) {
 			v.add("insight.limits."+name, "is not an object: write the limits that differ from the defaults, by their names")
 		}
 	}
-	if len(in.Currency) > 8 {
-		v.add("insight.currency", "%q is not a currency: write its code, such as EUR", in.Currency)
-	}
+	v.currency("insight.currency", in.Currency)
 	amount := func(key string, value float64) {
 		if !(value >= 0 && value <= math.MaxInt32) {
 			v.add(key, "%g is not an amount: write a number from 0 on", value)
@@ -187,18 +191,13 @@ func (v *validator) insight(in Insight) {
 	v.atMost("insight.prices", len(in.Prices), maxPrices)
 	for i, p := range in.Prices {
 		key := fmt.Sprintf("insight.prices[%d]", i)
-		if p.Model == "" {
-			v.add(key+".model", "is empty: write the model that the price is of, such as H100 80GB HBM3, or /.*/ for all")
-		}
-		if _, err := betweenSlashes(p.Model); err != nil {
-			v.add(key+".model", "%q is not a regular expression: %w", p.Model, err)
-		}
-		amount(key+".hour", p.Hour)
+		amount(key+".perGPUHour", p.PerGPUHour)
+		v.currency(key+".currency", p.Currency)
 	}
-	amount("insight.energy.price", in.Energy.Price)
-	amount("insight.energy.carbon", in.Energy.Carbon)
-	if !(in.Energy.PUE >= 1 && in.Energy.PUE <= 10) {
-		v.add("insight.energy.pue", "%g is out of range: write how much more the data centre draws than its machines, 1 to 10", in.Energy.PUE)
+	amount("insight.energy.pricePerKWh", in.Energy.PricePerKWh)
+	amount("insight.energy.carbonKgPerKWh", in.Energy.CarbonKgPerKWh)
+	if in.Energy.PUE != 0 && !(in.Energy.PUE >= 1 && in.Energy.PUE <= 10) {
+		v.add("insight.energy.pue", "%g is out of range: write what the data centre draws for each watt of its machines, 1 to 10", in.Energy.PUE)
 	}
 	v.atMost("insight.budgets", len(in.Budgets), maxBudgets)
 	for i, b := range in.Budgets {
@@ -223,5 +222,11 @@ func (v *validator) insight(in Insight) {
 		if c.Namespace+c.Pod+c.Job+c.User == "" {
 			v.add(key, "fits everything: write a namespace, pod, job or user")
 		}
+	}
+}
+
+func (v *validator) currency(key, code string) {
+	if len(code) > 8 {
+		v.add(key, "%q is not a currency: write its code, such as EUR", code)
 	}
 }

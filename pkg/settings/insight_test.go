@@ -10,15 +10,15 @@ import (
 func TestInsight(t *testing.T) {
 	s, err := Parse([]byte(`{"agents":{"discovery":"off"},"clusters":[{"name":"n","endpoints":[{"id":"a","url":"http://p:9090"}]}],"insight":{
 		"limits":{"health":{"marginCelsius":8}}, "currency":" EUR ",
-		"prices":[{"model":"H100 80GB HBM3","hour":2.5},{"model":"/.*/","hour":1}],
-		"energy":{"price":0.2,"carbon":380,"pue":1.3},
+		"prices":[{"model":"H100","cluster":"north","perGPUHour":2.5,"currency":"USD"},{"perGPUHour":1}],
+		"energy":{"pricePerKWh":0.2,"carbonKgPerKWh":0.38,"pue":1.3},
 		"budgets":[{"name":"team","month":10000,"namespace":"/ml-.*/"}],
 		"classes":[{"class":"training","namespace":"/ml-.*/"},{"class":"inference","pod":"serve-0"},{"class":"training","user":"ada","job":"/[0-9]+/"}]}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := s.Insight
-	if in.Currency != "EUR" || len(in.Prices) != 2 || in.Prices[0].Hour != 2.5 || in.Energy.PUE != 1.3 || len(in.Budgets) != 1 || string(in.Limits["health"]) != `{"marginCelsius":8}` {
+	if in.Currency != "EUR" || len(in.Prices) != 2 || in.Prices[0].PerGPUHour != 2.5 || in.Energy.PUE != 1.3 || len(in.Budgets) != 1 || string(in.Limits["health"]) != `{"marginCelsius":8}` {
 		t.Errorf("got %+v", in)
 	}
 	for i, owners := range map[int][]gpu.Owner{
@@ -37,7 +37,7 @@ func TestInsight(t *testing.T) {
 	if in.Classes[0].Matches(gpu.Owner{}) || in.Classes[0].Matches(gpu.Owner{Namespace: "x-ml-a", Pod: "p"}) {
 		t.Error("a rule fits nobody, or a part of a name")
 	}
-	if s, _ := Parse(nil, nil); s.Insight.Currency != "USD" || s.Insight.Energy.PUE != 1 || len(s.Unknown) != 0 {
+	if s, _ := Parse(nil, nil); s.Insight.Currency != "USD" || s.Insight.Energy.PUE != 0 || len(s.Unknown) != 0 {
 		t.Errorf("defaults %+v", s.Insight)
 	}
 	if s, _ := Parse([]byte(`{"insight":{"limits":"{\"health\":{}}"}}`), nil); len(s.Insight.Limits) != 1 {
@@ -50,9 +50,7 @@ func TestInsightSaysWhatToChange(t *testing.T) {
 		`{"limits":[]}`:                                  `insight.limits: is not an object`,
 		`{"limits":{"helth":{}}}`:                        `insight.limits: "helth" has no limits: write bottleneck, health`,
 		`{"limits":{"health":3}}`:                        `insight.limits.health: is not an object`,
-		`{"prices":[{"model":"","hour":1}]}`:             `insight.prices[0].model: is empty`,
-		`{"prices":[{"model":"H100","hour":-1}]}`:        `insight.prices[0].hour: -1 is not an amount`,
-		`{"prices":[{"model":"/(/","hour":1}]}`:          `insight.prices[0].model: "/(/" is not a regular expression`,
+		`{"prices":[{"model":"H100","perGPUHour":-1}]}`:  `insight.prices[0].perGPUHour: -1 is not an amount`,
 		`{"energy":{"pue":0.5}}`:                         `insight.energy.pue: 0.5 is out of range`,
 		`{"budgets":[{"name":"x"}]}`:                     `insight.budgets[0].month: is not set`,
 		`{"budgets":[{"month":1}]}`:                      `insight.budgets[0].name: is empty`,
