@@ -12,7 +12,7 @@ import (
 // replayPerMinute is DCGM's limit: what a bit error rate of 1e-12 gives, by generation and width. 0 where it has none.
 func replayPerMinute(generation, width float64) float64 {
 	perLane := [...]float64{0, 0.15, 0.30, 0.48, 0.96, 1.92, 3.84}
-	if !(width >= 1 && width <= 32) || !(generation >= 1 && int(generation) < len(perLane)) {
+	if !(width >= 1 && width <= 32) || !(generation >= 1 && generation < float64(len(perLane))) {
 		return 0
 	}
 	return math.Ceil(perLane[int(generation)] * width)

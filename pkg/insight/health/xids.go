@@ -140,7 +140,7 @@ func (b *board) latchedXIDs(id gpu.Identity) {
 	values := b.values[xidLast]
 	before, stood := math.NaN(), uint64(0)
 	for i, v := range values {
-		if math.IsNaN(v) || v < 0 || v > 1<<32 {
+		if math.IsNaN(v) || v < 0 || v > 1<<32 || v != math.Trunc(v) {
 			continue
 		}
 		// A series that appears while the GPU was measured before is news too: exporters leave it out until the first XID.
@@ -156,7 +156,7 @@ func (b *board) latchedXIDs(id gpu.Identity) {
 		}
 		before = v
 	}
-	if now, _ := last(values); stood > 0 && uint64(number(now)) == stood && !slices.ContainsFunc(b.xids, func(o occurrence) bool { return o.code == stood }) {
+	if now, _ := last(values); stood > 0 && now == float64(stood) && !slices.ContainsFunc(b.xids, func(o occurrence) bool { return o.code == stood }) {
 		b.occurred(stood, b.times[0], "", id, true)
 		b.xids[len(b.xids)-1].unknownStart = true
 	}
