@@ -3,6 +3,7 @@ package bottleneck
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/warpwatch/warpwatch/pkg/insight"
 )
@@ -156,7 +157,7 @@ func (j *judge) decide(step int, t *team) Judgement {
 		out.Nearest = s.nearest()
 	}
 	if primary == WaitingOnRank {
-		out.SuspectDevice, out.SuspectRank = t.suspect(step)
+		out.SuspectDevice, out.SuspectRank = j.suspect(t, step)
 		out.suspect = j.suspectName(out.SuspectDevice, out.SuspectRank)
 	}
 	s.keep(&out.values)
@@ -180,6 +181,23 @@ func (s *situation) remarks(v Verdict) notes {
 	set(lostCounters, s.lost())
 	set(hasInstances, v == Unknown && s.subject.MIGEnabled && !s.subject.IsMIG())
 	return said
+}
+
+// suspect is who a job waits for. A rank that is alone in a pod with one GPU names it.
+func (j *judge) suspect(t *team, step int) (device, rank int) {
+	device, rank = t.suspect(step)
+	if device >= 0 || rank < 0 {
+		return device, rank
+	}
+	for _, d := range t.job.Devices {
+		if at := j.placed.placeOf[d]; at >= 0 && slices.Equal(j.placed.places[at].workloads, []int{rank}) {
+			if device >= 0 {
+				return -1, rank
+			}
+			device = d
+		}
+	}
+	return device, rank
 }
 
 func (j *judge) suspectName(device, rank int) string {
@@ -290,7 +308,7 @@ func (j *judge) together(t *team, step int, c *count) Judgement {
 	case Mixed:
 		out.Share, out.Nearest = c.primary[Mixed], commonest(&c.primary)
 	case WaitingOnRank:
-		out.SuspectDevice, out.SuspectRank = t.suspect(step)
+		out.SuspectDevice, out.SuspectRank = j.suspect(t, step)
 		out.suspect = j.suspectName(out.SuspectDevice, out.SuspectRank)
 	}
 	switch {

@@ -53,7 +53,7 @@ func (t *team) observe(r *reader, step int, models []*ofModel) {
 	t.guess = -1
 	if others := len(t.job.Devices) - spinning; spinning > 0 && others > 0 &&
 		(others == 1 || float64(others) <= models[t.job.Devices[0]].numbers[waitOthers]*float64(len(t.job.Devices))) {
-		t.guess = t.odd()
+		t.guess = t.odd(models)
 		p.waiting = t.guess >= 0
 	}
 	if t.app != nil && t.app.at != nil && t.app.suspects[step] >= 0 {
@@ -62,15 +62,18 @@ func (t *team) observe(r *reader, step int, models []*ofModel) {
 	t.peers = p
 }
 
-// odd is the GPU that does otherwise than those that wait: of several the one with the lowest clock. -1 when none of those was
-// measured.
-func (t *team) odd() int {
+// odd is the GPU that clearly does otherwise than those that wait: of several the one with the lowest clock. -1 when there is
+// none that was measured. GPUs with hardly any tensor activity and one with a little more are all alike.
+func (t *team) odd(models []*ofModel) int {
 	found, lowest := -1, math.Inf(1)
 	for i := range t.windows {
-		if t.spin[i] || t.windows[i].fresh == 0 {
+		w, n := &t.windows[i], &models[t.job.Devices[i]].numbers
+		clearly := w.mean[tensorActive] >= 2*n[waitTensor] || w.power >= n[waitPower] ||
+			first(w.mean[graphicsActive], w.mean[utilization]) < n[waitActivity]
+		if t.spin[i] || w.fresh == 0 || !clearly {
 			continue
 		}
-		if clock := first(t.windows[i].mean[smClock], math.MaxFloat64); clock < lowest {
+		if clock := first(w.mean[smClock], math.MaxFloat64); clock < lowest {
 			found, lowest = t.job.Devices[i], clock
 		}
 	}
