@@ -1,0 +1,348 @@
+package anomaly
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+const (
+	hourMS   = 3_600_000
+	weekly   = 7 * 24      // hours
+	ring     = 16*24 + 2   // hours that a baseline remembers
+	pending  = 64          // values of the newest hour that wait to be folded
+	biggest  = 1e30        // no instrument reports more, and squares of it are numbers
+	version  = 1           // of the stored form
+	fewest   = 12          // values that a band is best made of
+	least    = 6           // and must be made of
+	widest   = 3           // hours around the hour of the week that may lend their values
+	lateHour = math.MinInt // no hour yet
+)
+
+// Baseline is the past of one metric of one device in one class of work. Its zero value is not usable, see [NewBaseline]. It
+// takes about 20 kB. It is not safe for concurrent use.
+type Baseline struct {
+	newest int // hour since 1970, lateHour before the first value
+	last   int64
+	first  int // hour of the first value ever
+	cells  [ring]cell
+	open   []float32 // values of the newest hour that are not in its cell yet
+
+	mads   [weekly]float32 // of each hour of the week; NaN without values
+	stale  [weekly]bool    // to be computed again
+	dirty  bool
+	pooled float64
+
+	points          []weighted // scratch
+	values, weights []float64
+}
+
+// NewBaseline is a baseline that knows nothing.
+func NewBaseline() *Baseline {
+	b := &Baseline{newest: lateHour, last: math.MinInt64, first: lateHour}
+	for i := range b.mads {
+		b.mads[i] = float32(math.NaN())
+	}
+	return b
+}
+
+// Newest is the time of the newest value, Unix milliseconds; math.MinInt64 without any.
+func (b *Baseline) Newest() int64 { return b.last }
+
+// Add takes the value of a time, Unix milliseconds. Values come in order of time, or nearly: it is false for one that is too
+// old to matter, or no value.
+func (b *Baseline) Add(at int64, v float64) bool {
+	if math.IsNaN(v) || math.Abs(v) > biggest {
+		return false
+	}
+	hour := int(floorDiv(at, hourMS))
+	switch {
+	case b.newest == lateHour:
+		b.newest, b.first = hour, hour
+	case hour > b.newest:
+		b.advance(hour)
+	case hour <= b.newest-ring:
+		return false
+	}
+	b.last = max(b.last, at)
+	if hour != b.newest {
+		b.cell(hour).fold([]float32{float32(v)})
+		b.touch(hour)
+		b.first = min(b.first, hour)
+		return true
+	}
+	b.open = append(b.open, float32(v))
+	if len(b.open) >= pending {
+		b.settle()
+	}
+	return true
+}
+
+// advance begins a new hour. Hours in between are empty.
+func (b *Baseline) advance(hour int) {
+	b.settle()
+	from := b.newest + 1
+	if hour-b.newest > ring {
+		from = hour - ring + 1
+	}
+	for h := from; h <= hour; h++ {
+		if c := b.cell(h); c.count > 0 {
+			c.count = 0
+			b.touch(h - ring) // the hour that was there
+		}
+	}
+	b.newest = hour
+}
+
+// settle puts what waits into the newest hour's cell.
+func (b *Baseline) settle() {
+	if len(b.open) == 0 {
+		return
+	}
+	b.cell(b.newest).fold(b.open)
+	b.open = b.open[:0]
+	b.touch(b.newest)
+}
+
+func (b *Baseline) cell(hour int) *cell { return &b.cells[wrap(hour, ring)] }
+
+func (b *Baseline) touch(hour int) {
+	b.stale[wrap(hour, weekly)] = true
+	b.dirty = true
+}
+
+// known reports whether an hour is one that the ring holds.
+func (b *Baseline) known(hour int) bool {
+	return b.newest != lateHour && hour <= b.newest && hour > b.newest-ring
+}
+
+// typical is the median over hours of the week of the MAD within each: how far values are from their middle by chance.
+func (b *Baseline) typical() float64 {
+	if !b.dirty {
+		return b.pooled
+	}
+	for slot := range b.stale {
+		if !b.stale[slot] {
+			continue
+		}
+		b.stale[slot] = false
+		b.points = b.points[:0]
+		oldest := b.newest - ring + 1
+		for h := oldest + wrap(slot-oldest, weekly); h <= b.newest; h += weekly {
+			b.points = b.cell(h).points(b.points)
+		}
+		b.mads[slot] = float32(math.NaN())
+		if len(b.points) >= 3 {
+			s := b.summary()
+			b.mads[slot] = float32(s.mad)
+		}
+	}
+	b.dirty = false
+	b.values = b.values[:0]
+	for _, m := range b.mads {
+		if !math.IsNaN(float64(m)) {
+			b.values = append(b.values, float64(m))
+		}
+	}
+	b.pooled = 0
+	if len(b.values) > 0 {
+		slices.Sort(b.values)
+		b.pooled = b.values[len(b.values)/2]
+	}
+	return b.pooled
+}
+
+func (b *Baseline) summary() spread {
+	if n := len(b.points); cap(b.values) < n {
+		b.values, b.weights = make([]float64, 0, 2*n), make([]float64, 0, 2*n)
+	}
+	return summary(b.points, b.values, b.weights)
+}
+
+// Basis says what a band was made of.
+type Basis uint8
+
+// What a band may be made of.
+const (
+	Nothing    Basis = iota // there is none
+	HourOfDay               // the same hour of days before: less than a week is known
+	HourOfWeek              // the same hour of one week before
+	TwoWeeks                // of two
+)
+
+// Expected is what a baseline expects of a time.
+type Expected struct {
+	Basis        Basis
+	P1, P50, P99 float64
+	MAD          float64 // at least the typical one of the baseline's hours
+	Values       int     // that it was made of
+}
+
+// At is what is expected at a time, Unix milliseconds, by what happened at least 23 hours before.
+func (b *Baseline) At(at int64) Expected {
+	hour := int(floorDiv(at, hourMS))
+	if b.newest == lateHour {
+		return Expected{}
+	}
+	b.settle()
+	gather := func(apart, times int) (weeks int, weight float64) {
+		b.points = b.points[:0]
+		for reach := 1; reach <= widest && weight < fewest; reach++ {
+			b.points, weeks, weight = b.points[:0], 0, 0
+			for k := 1; k <= times; k++ {
+				any := false
+				for h := hour - k*apart - reach; h <= hour-k*apart+reach; h++ {
+					if c := b.cell(h); b.known(h) && c.count > 0 && h <= hour-23 {
+						b.points = c.points(b.points)
+						weight += float64(c.count)
+						any = true
+					}
+				}
+				if any {
+					weeks++
+				}
+			}
+		}
+		return weeks, weight
+	}
+	weeks, weight := gather(weekly, 2)
+	basis := HourOfWeek
+	if weeks == 2 {
+		basis = TwoWeeks
+	}
+	if weight < least {
+		basis = HourOfDay
+		if _, weight = gather(24, 6); weight < least {
+			return Expected{}
+		}
+	}
+	s := b.summary()
+	return Expected{Basis: basis, P1: s.P1, P50: s.P50, P99: s.P99, MAD: max(s.mad, b.typical()), Values: int(min(s.weight, math.MaxInt32))}
+}
+
+// Merge adds another baseline's values: of GPUs of the same class, for example.
+func (b *Baseline) Merge(other *Baseline) {
+	if other.newest == lateHour {
+		return
+	}
+	other.settle()
+	b.settle()
+	if b.newest == lateHour {
+		b.newest, b.first = other.newest, other.first
+	}
+	if other.newest > b.newest {
+		b.advance(other.newest)
+	}
+	for h := max(other.newest-ring, b.newest-ring) + 1; h <= other.newest; h++ {
+		if c := other.cell(h); c.count > 0 {
+			b.cell(h).merge(c)
+			b.touch(h)
+		}
+	}
+	b.first, b.last = min(b.first, other.first), max(b.last, other.last)
+}
+
+// MarshalBinary is the baseline's stored form: a version, the newest hour and time, and the cells that hold anything.
+func (b *Baseline) MarshalBinary() ([]byte, error) {
+	b.settle()
+	out := binary.AppendUvarint(nil, version)
+	if b.newest == lateHour {
+		return binary.AppendUvarint(out, 0), nil
+	}
+	out = binary.AppendUvarint(out, 1)
+	out = binary.AppendVarint(out, int64(b.newest))
+	out = binary.AppendVarint(out, int64(b.first))
+	out = binary.AppendVarint(out, b.last)
+	for h := b.newest - ring + 1; h <= b.newest; h++ {
+		c := b.cell(h)
+		out = binary.AppendUvarint(out, uint64(c.count))
+		for _, v := range c.values[:min(int(c.count), kept)] {
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+		}
+	}
+	return out, nil
+}
+
+var errStored = errors.New("read stored baseline: it is cut off or damaged; delete it, and it is learned again")
+
+// UnmarshalBinary reads what MarshalBinary wrote.
+func (b *Baseline) UnmarshalBinary(raw []byte) error {
+	next := NewBaseline()
+	v, raw, ok := uvarint(raw)
+	if ok && v != version {
+		return fmt.Errorf("read stored baseline: version %d is not %d; delete it, and it is learned again", v, version)
+	}
+	filled, raw, filledOK := uvarint(raw)
+	if !ok || !filledOK || filled > 1 {
+		return errStored
+	}
+	if filled == 0 {
+		*b = *next
+		return nil
+	}
+	var heads [3]int64
+	for i := range heads {
+		n := 0
+		if heads[i], n = binary.Varint(raw); n <= 0 {
+			return errStored
+		}
+		raw = raw[n:]
+	}
+	const farthest = math.MaxInt64 / hourMS
+	if heads[0] > farthest || heads[0] < -farthest || heads[1] > heads[0] || heads[1] < -farthest || floorDiv(heads[2], hourMS) != heads[0] {
+		return errStored
+	}
+	next.newest, next.first, next.last = int(heads[0]), int(heads[1]), heads[2]
+	for h := next.newest - ring + 1; h <= next.newest; h++ {
+		count, rest, ok := uvarint(raw)
+		n := int(min(count, kept))
+		if !ok || count > math.MaxUint32 || len(rest) < 4*n {
+			return errStored
+		}
+		raw = rest[4*n:]
+		c := next.cell(h)
+		c.count = uint32(count)
+		for i := range n {
+			f := math.Float32frombits(binary.LittleEndian.Uint32(rest[4*i:]))
+			if !(math.Abs(float64(f)) <= 2*biggest) || i > 0 && f < c.values[i-1] {
+				return errStored
+			}
+			c.values[i] = f
+		}
+		if n > 0 {
+			next.touch(h)
+		}
+	}
+	if len(raw) > 0 {
+		return errStored
+	}
+	*b = *next
+	return nil
+}
+
+func uvarint(raw []byte) (v uint64, rest []byte, ok bool) {
+	v, n := binary.Uvarint(raw)
+	if n <= 0 {
+		return 0, nil, false
+	}
+	return v, raw[n:], true
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// wrap is the place of an hour in a ring of n.
+func wrap(hour, n int) int {
+	m := hour % n
+	if m < 0 {
+		m += n
+	}
+	return m
+}
