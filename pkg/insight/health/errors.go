@@ -16,7 +16,7 @@ func (b *board) recoveryAction() {
 		return
 	}
 	h := b.held(b.values[recovery], 0, 1, func(x float64) bool { return x == v })
-	text, nvidia := "", ""
+	var text, nvidia string
 	switch v {
 	case 1:
 		text, nvidia = "Drain the GPU and reset it.", "RESET_GPU"
@@ -99,7 +99,7 @@ func (b *board) retiredPages() {
 			break
 		}
 	}
-	text := ""
+	var text string
 	switch {
 	case pages >= b.limits.RetiredPages:
 		text = fmt.Sprintf("%.0f memory pages are retired.", pages)

@@ -3,6 +3,7 @@ package health
 import (
 	"math"
 
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
 )
 
@@ -121,6 +122,24 @@ func needed() [][]column {
 	}
 }
 
+// excused are those of needed that a model does not have: to miss them is no loss.
+func excused(groups [][]column, m *ofModel, mig bool) uint64 {
+	var mask uint64
+	for i, group := range groups {
+		switch group[0] {
+		case nvlinksActive, nvlinkReplay, nvlinkCRC, fabricState:
+			if mig || (m.known && m.nvlinks == 0) {
+				mask |= 1 << i
+			}
+		case memoryTemperature:
+			if !m.hasMemory {
+				mask |= 1 << i
+			}
+		}
+	}
+	return mask
+}
+
 // alive are the columns that every GPU that answers has some of. Those that keep old values are not among them.
 func alive() []column {
 	return []column{temperature, power, utilization, memoryUsed, graphicsActive, smActive, reasonBits, margin}
@@ -138,6 +157,7 @@ type board struct {
 	reasons []insight.Reason
 	xids    []occurrence
 	known   uint64 // which of needed was measured
+	id      gpu.Identity
 }
 
 // load looks up what was measured. Boards may share one struct, one after the other.
@@ -157,8 +177,8 @@ func (b *board) load(rows []int) {
 			b.seen = at
 		}
 	}
-	for i, any := range b.needed {
-		for _, c := range any {
+	for i, group := range b.needed {
+		for _, c := range group {
 			if b.values[c] != nil {
 				b.known |= 1 << i
 				break
@@ -167,6 +187,7 @@ func (b *board) load(rows []int) {
 	}
 	b.busy = b.activity()
 	b.model = b.pass.model(b.device().Model)
+	b.id = b.device().Parent()
 }
 
 // device is the subject that stands for the board.

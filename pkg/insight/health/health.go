@@ -13,9 +13,12 @@ import (
 // Input is what there is to judge.
 type Input struct {
 	Grid *insight.Devices
-	// Events are those within the range or some time before it, in any order. Those of kinds that are not about health, and
-	// those of GPUs that are not in the grid, are left out.
+	// Events are those within the range or some time before it, in any order. Those of kinds that are not about health are
+	// left out.
 	Events []gpu.Event
+	// Whole says that the grid has every GPU that was seen on its nodes. Events of others are then of GPUs that are gone, and
+	// are said of the node; they are left out otherwise.
+	Whole bool
 	// EventsKnown reports whether events were looked for: that there are none is then worth something.
 	EventsKnown bool
 	Nodes       []NodeState
@@ -140,6 +143,9 @@ func Judge(in Input, limits Limits) Result {
 		node.note(rows, b.reasons)
 		p.answer(b, node, verdicts)
 	}
+	if in.Whole {
+		p.strays(boards, nodes)
+	}
 	result := Result{Nodes: nodes.verdicts()}
 	result.Incidents = p.incidents(boards, verdicts, nodes)
 	slices.SortFunc(verdicts, func(a, b Verdict) int {
@@ -208,7 +214,7 @@ func (b *board) fold(root int, explained func(insight.Reason) bool) {
 
 // answer writes the verdicts of a board's rows.
 func (p *pass) answer(b *board, node *nodeState, verdicts []Verdict) {
-	v := Verdict{Reasons: b.reasons, Missing: p.missingOf(b.known), Confidence: b.confidence()}
+	v := Verdict{Reasons: b.reasons, Missing: p.missingOf(b.known | excused(p.needed, b.model, b.device().MIGEnabled || b.device().IsMIG())), Confidence: b.confidence()}
 	if len(b.reasons) > 0 {
 		v.Severity = b.reasons[0].Severity
 	}
@@ -247,9 +253,9 @@ func (b *board) confidence() insight.Confidence {
 func (p *pass) missingOf(known uint64) []string {
 	list, found := p.missing[known]
 	if !found {
-		for i, any := range p.needed {
+		for i, group := range p.needed {
 			if known&(1<<i) == 0 {
-				list = append(list, p.fields[any[0]].Metric)
+				list = append(list, p.fields[group[0]].Metric)
 			}
 		}
 		p.missing[known] = list

@@ -190,8 +190,8 @@ func (g *grouping) node(n *nodeState, boards [][]int) {
 		return in
 	}
 	for _, r := range n.reasons {
-		if r.ID == "coolant" || r.ID == "rack-power" {
-			continue // of the rack
+		if r.ID == "coolant" || r.ID == "rack-power" || rank(r.Severity) < rank(insight.Warning) {
+			continue // of the rack, or nothing that somebody has to see to
 		}
 		in := begin(OfNode, r)
 		if n.down != nil && r.ID == n.down.ID {

@@ -21,7 +21,7 @@ var scenarios embed.FS
 
 // Arguments are nodes: n1:exporter=down,agent=down,gpus=8,rack=r1,coolant=leak.
 func judgeScenario(s *insighttest.Scenario, args []string) (Result, error) {
-	in := Input{Grid: s.Devices, Events: s.Events}
+	in := Input{Grid: s.Devices, Events: s.Events, Whole: true}
 	for _, arg := range args {
 		name, rest, found := strings.Cut(arg, ":")
 		if !found {

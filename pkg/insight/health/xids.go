@@ -60,12 +60,14 @@ func (p *pass) sortEvents(events []gpu.Event) {
 	from, to := p.end()-int64(p.limits.XIDHours*3600*1000), p.end()
 	for _, e := range events {
 		id := e.Device.Parent()
-		if at := e.Time.UnixMilli(); id.UUID == "" || at < from || at > to || (e.Kind == gpu.KindXID && e.XID == 0) {
+		if at := e.Time.UnixMilli(); (id.UUID == "" && e.Kind != gpu.KindXID) || at < from || at > to || (e.Kind == gpu.KindXID && e.XID == 0) {
 			continue
 		}
 		switch e.Kind {
 		case gpu.KindXID:
-			p.shared[e.XID] = append(p.shared[e.XID], sighting{e.Time.UnixMilli(), id})
+			if id.UUID != "" {
+				p.shared[e.XID] = append(p.shared[e.XID], sighting{e.Time.UnixMilli(), id})
+			}
 		case gpu.KindLost, gpu.KindReturned, gpu.KindUnavailable:
 		default:
 			continue
@@ -84,7 +86,7 @@ func (b *board) eventsOf() []gpu.Event {
 	if len(b.pass.events) == 0 {
 		return nil
 	}
-	return b.pass.events[b.device().Parent()]
+	return b.pass.events[b.id]
 }
 
 // elsewhere reports whether another GPU of the cluster had the same code within a minute: then it is the job's fault.
@@ -101,14 +103,12 @@ func (p *pass) elsewhere(code uint64, id gpu.Identity, at int64) bool {
 
 // findXIDs gathers what the events tell, and what metrics tell where there are no events.
 func (b *board) findXIDs() {
-	events := b.eventsOf()
-	id := b.device().Parent()
-	for _, e := range events {
+	for _, e := range b.eventsOf() {
 		if e.Kind == gpu.KindXID {
-			b.occurred(e.XID, e.Time.UnixMilli(), e.Detail, id, false)
+			b.occurred(e.XID, e.Time.UnixMilli(), e.Detail, b.id, false)
 		}
 	}
-	b.latchedXIDs(id)
+	b.latchedXIDs(b.id)
 	slices.SortStableFunc(b.xids, func(x, y occurrence) int { return cmp.Compare(x.first, y.first) })
 }
 
