@@ -133,15 +133,15 @@ func TestDaysOfARange(t *testing.T) {
 	r := &Result{
 		From: start.UnixMilli(), To: start.Add(6 * time.Hour).UnixMilli(),
 		Timeline: []Parts{{Used: 2}, {Used: 1, Absent: 1}, {Absent: 2}},
-		Charged:  []Charged{{Currency: "EUR", Steps: []float64{8, 4, 0}}},
 	}
-	days := r.Days("EUR", time.UTC)
+	g := &Group{Charged: []Charged{{Currency: "EUR", Steps: []float64{8, 4, 0}}}}
+	days := r.Days(g, "EUR", time.UTC)
 	require.Len(t, days, 2)
 	assert.Equal(t, at("2026-01-05T00:00:00Z"), days[0].Day)
 	assert.InDelta(t, 10, days[0].Amount, 1e-9, "the second step is half in it")
 	assert.InDelta(t, 2.5/24, days[0].Known, 1e-9)
 	assert.InDelta(t, 2, days[1].Amount, 1e-9)
 	assert.InDelta(t, 0.5/24, days[1].Known, 1e-9)
-	assert.Len(t, r.Days("EUR", time.FixedZone("east", 3*3600)), 1)
-	assert.Zero(t, r.Days("USD", time.UTC)[0].Amount)
+	assert.Len(t, r.Days(g, "EUR", time.FixedZone("east", 3*3600)), 1)
+	assert.Zero(t, r.Days(g, "USD", time.UTC)[0].Amount)
 }

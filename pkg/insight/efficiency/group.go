@@ -200,6 +200,7 @@ func (r *run) settle(g *Group) {
 		e.CarbonKg = spent * r.tariff.CarbonKgPerKWh
 	}
 	r.charge(g)
+	slices.SortFunc(g.Charged, func(a, b Charged) int { return cmp.Compare(a.Currency, b.Currency) })
 	slices.SortFunc(g.Costs, func(a, b Cost) int { return cmp.Compare(a.Currency, b.Currency) })
 }
 

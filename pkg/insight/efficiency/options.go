@@ -1,6 +1,8 @@
 package efficiency
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -49,6 +51,7 @@ func Modes() []Mode {
 type Options struct {
 	By      []By `json:"by,omitempty"`      // how groups are split; none: the total alone
 	Charge  Mode `json:"charge,omitempty"`  // ChargeAllocated when empty
+	Series  bool `json:"series,omitempty"`  // what each group is charged in each step
 	JobGPUs int  `json:"jobGPUs,omitempty"` // size of a job of one node that fragmentation is judged for; 8 when 0
 }
 
@@ -97,6 +100,19 @@ const (
 // DefaultLimits are the limits where the settings name none.
 func DefaultLimits() Limits {
 	return Limits{IdleActivity: 0.05, IdleMinutes: 30, Missing: MissingIsBroken}
+}
+
+// Merge puts limits that are given in part over these.
+func (l Limits) Merge(part json.RawMessage) (Limits, error) {
+	merged := l
+	if len(part) > 0 {
+		decoder := json.NewDecoder(bytes.NewReader(part))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&merged); err != nil {
+			return l, fmt.Errorf("read limits: %w", err)
+		}
+	}
+	return merged, merged.Validate()
 }
 
 // Validate reports what in the limits cannot be.

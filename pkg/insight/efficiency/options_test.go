@@ -30,6 +30,18 @@ func TestErrorsNameTheKey(t *testing.T) {
 	require.ErrorContains(t, Options{JobGPUs: -1}.Validate(), "options.jobGPUs")
 }
 
+func TestLimitsAreMerged(t *testing.T) {
+	l, err := DefaultLimits().Merge([]byte(`{"idleMinutes": 10}`))
+	require.NoError(t, err)
+	assert.Equal(t, Limits{IdleActivity: 0.05, IdleMinutes: 10, Missing: MissingIsBroken}, l)
+	_, err = DefaultLimits().Merge([]byte(`{"idleMinute": 10}`))
+	require.ErrorContains(t, err, "idleMinute")
+	_, err = DefaultLimits().Merge([]byte(`{"idleActivity": 2}`))
+	require.ErrorContains(t, err, "idleActivity")
+	_, err = DefaultLimits().Merge(nil)
+	require.NoError(t, err)
+}
+
 func TestFieldsAreCanonical(t *testing.T) {
 	metrics, err := catalog.Load()
 	require.NoError(t, err)

@@ -132,7 +132,7 @@ func tariffOf() Tariff {
 }
 
 func measure(in Input, by []By, mode Mode) *Result {
-	return Measure(in, DefaultLimits(), tariffOf(), Options{By: by, Charge: mode})
+	return Measure(in, DefaultLimits(), tariffOf(), Options{By: by, Charge: mode, Series: true})
 }
 
 const close = 1e-9
@@ -200,19 +200,25 @@ func TestHoursAddUp(t *testing.T) {
 		}
 		sameParts(t, result.Total.Hours, steps, "timeline")
 		for _, c := range result.Total.Costs {
-			charged, daily := 0.0, 0.0
-			for _, of := range result.Charged {
+			charged, daily, grouped := 0.0, 0.0, 0.0
+			for _, g := range result.Groups {
+				for _, day := range result.Days(g, c.Currency, time.UTC) {
+					grouped += day.Amount
+				}
+			}
+			for _, of := range result.Total.Charged {
 				if of.Currency == c.Currency {
 					for _, v := range of.Steps {
 						charged += v
 					}
 				}
 			}
-			for _, day := range result.Days(c.Currency, time.UTC) {
+			for _, day := range result.Days(result.Total, c.Currency, time.UTC) {
 				daily += day.Amount
 			}
 			assert.InDelta(t, c.Charge, charged, close*(1+c.Charge))
 			assert.InDelta(t, charged, daily, close*(1+charged))
+			assert.InDelta(t, charged, grouped, close*(1+charged))
 			assert.InDelta(t, c.WastePerHour, together.cost(c.Currency).WastePerHour, close)
 		}
 	})

@@ -18,7 +18,6 @@ type Result struct {
 
 	// Timeline is how many GPUs were in each part in each step.
 	Timeline []Parts
-	Charged  []Charged // by currency
 
 	// Idle are the GPUs and instances that somebody had and that were idle at the end of the range, the dearest first, those
 	// without a price by their size.
@@ -57,6 +56,8 @@ type Group struct {
 	// ChargeQuantity is what the mode counts, in ChargeUnit; the money of it is in Costs.
 	ChargeQuantity float64
 	ChargeUnit     string // "GPU h", "GiB h", "kWh"
+	// Charged is the money of it in each step, by currency; of groups with Options.Series only.
+	Charged []Charged
 
 	sums account
 }

@@ -38,7 +38,9 @@ type run struct {
 	free    map[string]*free // by cluster
 	seen    seen
 
-	buffer scratch
+	buffer  scratch
+	rows    []chargedRow
+	charges int // values in rows of what is charged
 }
 
 // priced is what a price depends on.

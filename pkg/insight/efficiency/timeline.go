@@ -1,9 +1,9 @@
 package efficiency
 
 import (
-	"cmp"
-	"slices"
 	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
 // Charged is what owners are charged in each step, in one currency.
@@ -12,16 +12,43 @@ type Charged struct {
 	Steps    []float64
 }
 
-// charged is the row of what is charged in a currency.
-func (r *run) charged(currency string) []float64 {
-	for k := range r.result.Charged {
-		if c := &r.result.Charged[k]; c.Currency == currency {
+// charged is a group's row of a currency, nil when there are so many rows that they have no room.
+func (r *run) charged(g *Group, currency string) []float64 {
+	for k := range g.Charged {
+		if c := &g.Charged[k]; c.Currency == currency {
 			return c.Steps
 		}
 	}
+	if r.charges += len(r.times); r.charges > mostCharges {
+		return nil
+	}
 	steps := make([]float64, len(r.times))
-	r.result.Charged = append(r.result.Charged, Charged{Currency: currency, Steps: steps})
+	g.Charged = append(g.Charged, Charged{Currency: currency, Steps: steps})
 	return steps
+}
+
+// chargedRow is a row that what a device is charged is added to, and the share that it gets.
+type chargedRow struct {
+	steps  []float64
+	factor float64
+}
+
+// mostCharges bounds the values in rows of what is charged.
+const mostCharges = 10_000_000
+
+// chargedRows are the rows of those that share a device.
+func (r *run) chargedRows(device gpu.Device, t tenancy, currency string) []chargedRow {
+	r.rows = r.rows[:0]
+	add := func(g *Group, factor float64) {
+		if steps := r.charged(g, currency); steps != nil {
+			r.rows = append(r.rows, chargedRow{steps, factor})
+		}
+	}
+	add(r.groups.total, 1)
+	if r.options.Series && len(r.groups.by) > 0 {
+		t.each(func(owner *gpu.Owner, factor float64) { add(r.groups.of(device, r.price(device).short, owner), factor) })
+	}
+	return r.rows
 }
 
 // settleTimeline turns the hours of steps into GPUs.
@@ -30,18 +57,21 @@ func (r *run) settleTimeline() {
 		r.result.Timeline[i] = Parts{}
 		r.result.Timeline[i].add(hours, 1/r.hours)
 	}
-	slices.SortFunc(r.result.Charged, func(a, b Charged) int { return cmp.Compare(a.Currency, b.Currency) })
+	if r.charges > mostCharges {
+		r.result.Notices = append(r.result.Notices, gpu.Notice{Severity: gpu.Warning, Text: "There are too many groups and steps to say what each group is charged in each step: take longer steps."})
+	}
 }
 
-// Days are what owners are charged in one currency on each day that the range touches, for [Budget]. Days are those of the
-// zone. A day's Known is the part of it that is in the range and of which GPUs are known.
-func (r *Result) Days(currency string, zone *time.Location) []Spending {
+// Days are what a group's owners are charged in one currency on each day that the range touches, for [Budget]. Days are
+// those of the zone. A day's Known is the part of it that is in the range and of which the fleet is known. Groups other than
+// the total need Options.Series.
+func (r *Result) Days(g *Group, currency string, zone *time.Location) []Spending {
 	var days []Spending
 	if len(r.Timeline) == 0 {
 		return nil
 	}
 	var steps []float64
-	for _, c := range r.Charged {
+	for _, c := range g.Charged {
 		if c.Currency == currency {
 			steps = c.Steps
 		}

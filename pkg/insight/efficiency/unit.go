@@ -104,12 +104,12 @@ func (r *run) account(h holding, device gpu.Device, t tenancy, activity, joules 
 	p := r.price(device)
 	peak := peakOf(r.jobs, working, device, h.part)
 	mode, perJoule := r.result.Charge, max(1, r.tariff.PUE)*r.tariff.EnergyPerKWh/joulesPerKWh
-	var charged []float64
+	var charged []chargedRow
 	switch {
 	case mode == ChargeEnergy && perJoule > 0:
-		charged = r.charged(r.tariff.Currency)
+		charged = r.chargedRows(device, t, r.tariff.Currency)
 	case mode != ChargeEnergy && p.known:
-		charged = r.charged(p.currency)
+		charged = r.chargedRows(device, t, p.currency)
 	}
 	for i := t.from; i < t.to; i++ {
 		st, hours := s.state[i], s.weight[i]*r.hours
@@ -144,18 +144,21 @@ func (r *run) account(h holding, device gpu.Device, t tenancy, activity, joules 
 		if len(working) > 0 {
 			r.jobs.add(working, i, hours, j, tensor, peak, p)
 		}
+		var amount float64
 		switch {
-		case charged == nil:
+		case mode == ChargeEnergy && !math.IsNaN(j):
+			amount = j * perJoule
 		case mode == ChargeAllocated:
-			charged[i] += hours * p.perHour
+			amount = hours * p.perHour
 		case mode == ChargeActive:
-			charged[i] += more.step.active * p.perHour
+			amount = more.step.active * p.perHour
 		case mode == ChargeMemory:
-			charged[i] += more.step.memoryShare * p.perHour
+			amount = more.step.memoryShare * p.perHour
 		case mode == ChargeMost:
-			charged[i] += more.step.most * p.perHour
-		case !math.IsNaN(j):
-			charged[i] += j * perJoule
+			amount = more.step.most * p.perHour
+		}
+		for _, row := range charged {
+			row.steps[i] += amount * row.factor
 		}
 	}
 	r.groups.fold(r, device, t, &owned, &nobody)
