@@ -236,7 +236,26 @@ func (s *subject) nearFull() {
 	})
 }
 
-func (s *subject) find(r insight.Reason) { s.reasons = append(s.reasons, r) }
+func (s *subject) find(r insight.Reason) {
+	r.Action.Runbook = runbookOf(r.ID)
+	s.reasons = append(s.reasons, r)
+}
+
+// runbookOf is the page that says what to do about a reason.
+func runbookOf(id string) string {
+	switch id {
+	case OOMRisk, Growing:
+		return "oom-risk"
+	case CacheFull, CacheBusy:
+		return "kv-cache-full"
+	case Zombie:
+		return "zombie-memory"
+	case HeldIdle:
+		return "memory-held"
+	default:
+		return "memory-capacity"
+	}
+}
 
 func (s *subject) allocated() *Allocator {
 	if s.group == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/insight/insighttest"
+	"github.com/warpwatch/warpwatch/pkg/insight/runbook"
 )
 
 //go:embed testdata/*.test
@@ -136,6 +137,13 @@ func TestFieldsAreOfTheCatalogue(t *testing.T) {
 	for _, f := range WorkloadFields() {
 		m, known := metrics.Metric(f.Metric)
 		assert.True(t, known && m.Subject == catalog.SubjectWorkload, f.Metric)
+	}
+}
+
+func TestReasonsHaveRunbooks(t *testing.T) {
+	for _, id := range order {
+		_, known := runbook.Lookup(runbookOf(id))
+		assert.True(t, known, id)
 	}
 }
 

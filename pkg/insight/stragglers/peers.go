@@ -1,0 +1,208 @@
+package stragglers
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// comparison is how members are held against each other.
+type comparison struct {
+	rows  [][]float64 // by member, nil for one without values
+	low   bool        // the slow ones have lower values
+	limit float64     // of a member's value and the median, or the other way round
+	skip  func(member, step int) bool
+}
+
+// run is an uninterrupted time in which a member was slow.
+type run struct {
+	from, to int // steps, to included
+	count    int // steps in which it was slow
+	sum      float64
+	z        float64 // at its end
+}
+
+func (r run) ratio() float64 { return r.sum / float64(r.count) }
+
+// member is what is known of one.
+type member struct {
+	now  run // that which is going on, or was last
+	last run // the last one that was long enough
+	slow int // steps in all
+}
+
+// spread is the outcome of a comparison.
+type spread struct {
+	members []member
+	present int         // members with values at all
+	skew    []float64   // by step: the slowest by the median, NaN where there is nothing to compare
+	pace    []float64   // by step: the median
+	lost    []float64   // by step: what the slowest has more than the median, where somebody is slow
+	uneven  run         // when too many were slow to name one
+	many    int         // how many that were, at most
+	slowers map[int]int // how often each of them was among the many
+	latest  int         // the last step with something to compare, -1 for none
+}
+
+// compare holds members against each other, step by step.
+func (p *pass) compare(c comparison) *spread {
+	s := &spread{members: make([]member, len(c.rows)), latest: -1, skew: p.blank(), pace: p.blank(), lost: make([]float64, p.steps)}
+	for _, row := range c.rows {
+		if row != nil {
+			s.present++
+		}
+	}
+	if s.present < 2 {
+		return s
+	}
+	values, who, sorted := make([]float64, 0, s.present), make([]int, 0, s.present), make([]float64, 0, s.present)
+	for t := range p.steps {
+		values, who = values[:0], who[:0]
+		least, most := math.Inf(1), 0.0
+		for m, row := range c.rows {
+			if row == nil {
+				continue
+			}
+			v := row[t]
+			if !plausible(v) || c.skip != nil && c.skip(m, t) || !c.low && v < leastPlausible {
+				continue
+			}
+			values, who = append(values, v), append(who, m)
+			least, most = min(least, v), max(most, v)
+		}
+		if len(values) < 2 || 2*len(values) < s.present {
+			continue
+		}
+		sorted = append(sorted[:0], values...)
+		slices.Sort(sorted)
+		middle := medianOf(sorted)
+		if len(sorted) == 2 { // the other one is the measure
+			if middle = sorted[0]; c.low {
+				middle = sorted[1]
+			}
+		}
+		if middle < leastPlausible {
+			continue
+		}
+		s.latest, s.pace[t] = t, middle
+		s.skew[t] = c.ratio(pick(c.low, least, most), middle)
+		fast := sorted[(len(sorted)-1)/4]
+		if c.low {
+			fast = sorted[len(sorted)-1-(len(sorted)-1)/4]
+		}
+		if c.ratio(pick(c.low, least, most), fast) <= c.limit {
+			continue
+		}
+		p.outliers(c, s, t, values, who, sorted, middle, fast)
+	}
+	return s
+}
+
+func pick(low bool, least, most float64) float64 {
+	if low {
+		return least
+	}
+	return most
+}
+
+// ratio is how much slower a value is than another.
+func (c comparison) ratio(v, than float64) float64 {
+	if c.low {
+		v, than = than, v
+	}
+	if than < leastPlausible {
+		return mostOfComparison
+	}
+	return min(v/than, mostOfComparison)
+}
+
+// outliers finds who is slow in a step.
+func (p *pass) outliers(c comparison, s *spread, t int, values []float64, who []int, sorted []float64, middle, fast float64) {
+	many := 0
+	for _, v := range values {
+		if c.ratio(v, fast) > c.limit {
+			many++
+		}
+	}
+	if len(values) > 2 && float64(many) > p.limits.MostSuspects*float64(len(values)) {
+		if s.uneven.count == 0 || t-s.uneven.to > p.gap() {
+			s.uneven = run{from: t}
+		}
+		s.uneven.to, s.many = t, max(s.many, many)
+		s.uneven.count++
+		s.uneven.sum += s.skew[t]
+		if s.slowers == nil {
+			s.slowers = make(map[int]int)
+		}
+		for i, v := range values {
+			if c.ratio(v, fast) > c.limit {
+				s.slowers[who[i]]++
+			}
+		}
+		return
+	}
+	deviation := deviationOf(sorted, middle)
+	for i, v := range values {
+		ratio := c.ratio(v, middle)
+		if ratio <= c.limit {
+			continue
+		}
+		z := 0.6745 * math.Abs(v-middle) / deviation
+		if len(values) > 2 && z <= p.limits.RobustZ {
+			continue
+		}
+		m := &s.members[who[i]]
+		m.slow++
+		if m.now.count == 0 || t-m.now.to > p.gap() {
+			m.now = run{from: t}
+		}
+		m.now.to = t
+		m.now.count++
+		m.now.sum += ratio
+		m.now.z = min(z, mostOfComparison)
+		if p.sustained(m.now) {
+			m.last = m.now
+		}
+		s.lost[t] = max(s.lost[t], 1-1/ratio)
+	}
+}
+
+// medianOf is the middle of sorted values.
+func medianOf(sorted []float64) float64 {
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return sorted[n/2-1]/2 + sorted[n/2]/2
+}
+
+// deviationOf is the median absolute deviation, and half a per cent at least: where all but one are the same to the digit it
+// would be 0, and every trifle an outlier.
+func deviationOf(sorted []float64, middle float64) float64 {
+	deviations := make([]float64, len(sorted))
+	for i, v := range sorted {
+		deviations[i] = math.Abs(v - middle)
+	}
+	slices.Sort(deviations)
+	return max(medianOf(deviations), middle*0.005)
+}
+
+// gap is how many steps apart two of one run may be: one in between may be better, or not there.
+func (p *pass) gap() int { return 2 }
+
+// sustained reports whether a run is no single moment.
+func (p *pass) sustained(r run) bool {
+	length := time.Duration(r.to-r.from+1) * p.step
+	return r.count >= 2 && length >= time.Duration(p.limits.SustainedMinutes*float64(time.Minute)) && 3*r.count >= 2*(r.to-r.from+1)
+}
+
+// ongoing reports whether a run reaches the end of what was compared.
+func (p *pass) ongoing(r run, latest int) bool { return r.count > 0 && latest-r.to < p.gap() }
+
+func (p *pass) blank() []float64 {
+	values := make([]float64, p.steps)
+	for i := range values {
+		values[i] = math.NaN()
+	}
+	return values
+}
