@@ -10,7 +10,7 @@
 // A reason lasts: it must have been so in every step that was measured, without a break, for as long as its limit says. When
 // the range is shorter than that, and it was so all the time, it is one degree less severe. Counters that must not rise look
 // back ten minutes, XIDs a day unless something says that the GPU recovered: an event, the driver's recovery action that was
-// set and is 0 again, or values that come again after a gap. Give the grid two hours and the events a day for full answers.
+// set and is 0 again, or values that come again after a gap. [Limits.Ranges] says how much of both full answers need, two hours and a day by default.
 // A step of five minutes or less keeps short faults apart.
 //
 // # What is no fault

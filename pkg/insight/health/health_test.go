@@ -22,6 +22,9 @@ import (
 
 func TestDefaultLimitsAreValid(t *testing.T) {
 	require.NoError(t, DefaultLimits().Validate())
+	grid, events := DefaultLimits().Ranges()
+	assert.Equal(t, 2*time.Hour, grid)
+	assert.Equal(t, 24*time.Hour, events)
 }
 
 func TestFieldsAreInTheCatalogue(t *testing.T) {

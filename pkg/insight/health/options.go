@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/insight"
 )
@@ -68,6 +69,13 @@ func (l Limits) Merge(part json.RawMessage) (Limits, error) {
 	}
 	merged.Models = models
 	return merged, merged.Validate()
+}
+
+// Ranges are how far a grid, and events, should go back for full answers.
+func (l Limits) Ranges() (grid, events time.Duration) {
+	longest := max(60+l.CorrectedMinutes, 60+l.PCIeReplayMinutes, 10+l.ThermalShareMinutes, 2*l.MemoryMinutes, l.StaleMinutes, l.ProfilingLostMinutes,
+		l.SoftwareThermalMinutes, l.HardwareThermalMinutes, l.NVLinkErrorMinutes, l.MissingMinutes)
+	return minutes(longest), minutes(l.XIDHours * 60)
 }
 
 // AtLeast is the result without GPUs and nodes that are better than the severity that Options name. Incidents stay.
