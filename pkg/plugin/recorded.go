@@ -31,8 +31,7 @@ func (d *Datasource) recordedOnly(ctx context.Context, r request, m catalog.Metr
 		return nil, err
 	}
 	if !ok {
-		text := what + " is read from the recording rules in dashboards/rules, and Prometheus has nothing of them for this selection. Load rollup.rules.yaml and jobs.rules.yaml, " +
-			"select by neither node, model nor GPU, or aggregate by identity"
+		text := what + " is read from the recording rules in dashboards/rules, and Prometheus has nothing of them for this selection. " + remedy(q)
 		if why := strings.TrimPrefix(got.Executed, "# "); why != got.Executed {
 			text += ". " + why
 		}
@@ -48,4 +47,12 @@ func (d *Datasource) recordedOnly(ctx context.Context, r request, m catalog.Metr
 		request: r, keep: keep, plan: timeline.Plan{Keep: keepLive(keep), Step: max(got.Step, time.Second)}, rest: got.Series, historyStep: got.Step,
 		options: frames.Options{Metric: m.Name, Description: m.Help, Unit: m.ShownUnit(), Executed: got.Executed, Notices: got.Notices},
 	}), nil
+}
+
+// remedy is what to change where the rules have nothing.
+func remedy(q query.Query) string {
+	if q.AggregateBy == query.ByNamespace || q.AggregateBy == query.ByJob {
+		return "Load rollup.rules.yaml and jobs.rules.yaml, select by neither node, model nor GPU, or aggregate by identity and choose what runs in namespaces, pods or jobs"
+	}
+	return "Load rollup.rules.yaml, select neither single GPUs nor what runs on them, or use avg, max or min"
 }

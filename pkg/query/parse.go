@@ -153,10 +153,18 @@ func (q Query) MetricIn(c *catalog.Catalog) (catalog.Metric, error) {
 		}
 	}
 	if m.Subject == catalog.SubjectDevice && slices.Contains([]string{ByNamespace, ByPod, ByJob}, q.AggregateBy) {
-		return catalog.Metric{}, fmt.Errorf(`field "aggregateBy": %s is a metric of devices, not of what runs on them; use %s`,
+		if m.Recorded() && q.AggregateBy != ByPod {
+			return catalog.Metric{}, fmt.Errorf(`field "aggregateBy": %s by %s is known over a range only, from recording rules; choose the format %s, or use %s`,
+				m.Name, q.AggregateBy, FormatTimeSeries, oneOf([]string{ByIdentity, ByNode, ByCluster, ByModel}))
+		}
+		return catalog.Metric{}, fmt.Errorf(`field "aggregateBy": %s is a metric of devices, not of what runs on them; use %s, and choose what runs in "namespaces", "pods" or "jobs"`,
 			m.Name, oneOf([]string{ByIdentity, ByNode, ByCluster, ByModel}))
 	}
 	chosen := q.Aggregation != "" && (q.AggregateBy != ByIdentity || m.Kind == catalog.Histogram || isQuantile(q.Aggregation))
+	if chosen && q.Aggregation == recordedQuantile && m.Subject == catalog.SubjectDevice && m.Recorded() {
+		return catalog.Metric{}, fmt.Errorf(`field "aggregation": %s of %s is known over the devices of a node, cluster, model, namespace or job, and over a range only, from recording rules; `+
+			`choose one of them in "aggregateBy" and the format %s, or use %s`, q.Aggregation, m.Name, FormatTimeSeries, oneOf(m.Aggregations))
+	}
 	if chosen && !m.Aggregates(q.Aggregation) {
 		return catalog.Metric{}, fmt.Errorf(`field "aggregation": %s of %s says nothing; use %s`,
 			q.Aggregation, m.Name, oneOf(m.Aggregations))

@@ -50,12 +50,15 @@ func TestAggregationsOfWorkloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		`{"metric":"serve_ttft_seconds","aggregation":"p95"}`:                       "",
-		`{"metric":"serve_ttft_seconds","aggregation":"p99","aggregateBy":"pod"}`:   "",
-		`{"metric":"serve_ttft_seconds","aggregation":"max"}`:                       `field "aggregation": max of serve_ttft_seconds says nothing; use p95, p50, p99 or avg`,
-		`{"metric":"gpu_power_watts","aggregation":"p95"}`:                          `field "aggregation": p95 of gpu_power_watts says nothing; use `,
-		`{"metric":"gpu_power_watts","aggregateBy":"pod"}`:                          `field "aggregateBy": gpu_power_watts is a metric of devices, not of what runs on them; use identity, node, cluster or model`,
-		`{"metric":"serve_requests_total","aggregateBy":"job","aggregation":"sum"}`: "",
+		`{"metric":"serve_ttft_seconds","aggregation":"p95"}`:                                  "",
+		`{"metric":"serve_ttft_seconds","aggregation":"p99","aggregateBy":"pod"}`:              "",
+		`{"metric":"serve_ttft_seconds","aggregation":"max"}`:                                  `field "aggregation": max of serve_ttft_seconds says nothing; use p95, p50, p99 or avg`,
+		`{"metric":"gpu_power_watts","aggregation":"p95"}`:                                     `field "aggregation": p95 of gpu_power_watts is known over the devices of a node, cluster, model, namespace or job, and over a range only`,
+		`{"metric":"gpu_power_watts","aggregation":"p95","aggregateBy":"node","instant":true}`: `field "aggregation": p95 of gpu_power_watts is known over the devices of a node,`,
+		`{"metric":"gpu_power_watts","aggregateBy":"job","instant":true}`:                      `field "aggregateBy": gpu_power_watts by job is known over a range only, from recording rules; choose the format time_series`,
+		`{"metric":"gpu_power_watts","aggregation":"p99","aggregateBy":"node"}`:                `field "aggregation": p99 of gpu_power_watts says nothing; use `,
+		`{"metric":"gpu_power_watts","aggregateBy":"pod"}`:                                     `field "aggregateBy": gpu_power_watts is a metric of devices, not of what runs on them; use identity, node, cluster or model`,
+		`{"metric":"serve_requests_total","aggregateBy":"job","aggregation":"sum"}`:            "",
 	} {
 		q := mustParse(t, text, TypeMetric)
 		_, err := q.MetricIn(c)
