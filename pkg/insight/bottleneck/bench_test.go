@@ -67,7 +67,7 @@ func BenchmarkJudge(b *testing.B) {
 			}
 			spent := processorTime(b) - before
 			b.ReportMetric(spent.Seconds()*1000/float64(b.N), "cpu-ms")
-			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N)/float64(n), "cpu-ns/gpu")
+			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N)/float64(n), "cpu-nanos-each")
 		})
 	}
 }
