@@ -63,7 +63,7 @@ func BenchmarkEfficiency(b *testing.B) {
 			}
 			spent := processorTime() - before
 			b.ReportMetric(spent.Seconds()*1000/float64(b.N), "cpu-ms")
-			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N)/float64(gpus), "cpu-ns/GPU")
+			b.ReportMetric(spent.Seconds()*1e6/float64(b.N)/float64(gpus), "cpu-µs/GPU")
 		})
 	}
 }

@@ -171,13 +171,16 @@ func (r *run) confess() {
 		note(gpu.Warning, "No owner of any GPU is known: a GPU counts as allocated only while it works or has processes. Give the agent or the exporter access to the kubelet or to Slurm.")
 		result.Confidence = min(result.Confidence, insight.Low)
 	} else if r.tenures == nil {
-		note(gpu.Info, "Owners are those at the end of the range; hours before a change of owner are counted for the new one.")
+		note(gpu.Info, "Owners are those at the end of the range: hours before a change of owner are counted for the new one, those of owners that are gone for nobody.")
 	}
 	if r.seen.unattributed && r.seen.owners {
 		note(gpu.Info, "Some GPUs work although nobody is known to have them; they are under "+Unattributed+".")
 	}
 	if r.seen.shared {
 		note(gpu.Info, "GPUs that several workloads share are divided equally among them.")
+	}
+	if r.seen.unknownPart {
+		note(gpu.Warning, "The profile of some MIG instances is not known; they count as the smallest.")
 	}
 	if r.seen.estimated {
 		note(gpu.Info, "The energy of MIG instances is an estimate: that of their GPU, by slices and activity.")

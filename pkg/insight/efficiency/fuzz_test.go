@@ -112,7 +112,7 @@ func FuzzMeasure(f *testing.F) {
 			result := Measure(in, limits, tariff, Options{By: []By{ByPod, ByModel, "?"}, Charge: mode, JobGPUs: int(d.byte()) - 5})
 			finite(t, reflect.ValueOf(*result), "result")
 			want := float64(len(boards)+alone) * float64(steps) * step.Hours()
-			if got := result.Total.Hours.Total(); math.Abs(got-want) > close*want {
+			if got := result.Total.Hours.Total(); math.Abs(got-want) > closeTo*want {
 				t.Fatalf("%v GPU-hours of %v", got, want)
 			}
 		}
@@ -145,7 +145,7 @@ func FuzzBudget(f *testing.F) {
 			o.Budget = 0
 		}
 		finite(t, reflect.ValueOf(o), "Outlook")
-		if o.Low > o.High || o.Forecast < o.MonthToDate-close*math.Abs(o.MonthToDate) {
+		if o.Low > o.High || o.Forecast < o.MonthToDate-closeTo*math.Abs(o.MonthToDate) {
 			t.Fatalf("%+v", o)
 		}
 	})

@@ -224,15 +224,15 @@ func (r *run) charge(g *Group) {
 	}
 }
 
-func (result *Result) unpriced(device gpu.Device, model string, hours float64) {
+func (r *Result) unpriced(device gpu.Device, model string, hours float64) {
 	if hours == 0 {
 		return
 	}
-	for i := range result.Unpriced {
-		if u := &result.Unpriced[i]; u.Model == model && u.Cluster == device.Cluster {
+	for i := range r.Unpriced {
+		if u := &r.Unpriced[i]; u.Model == model && u.Cluster == device.Cluster {
 			u.Hours += hours
 			return
 		}
 	}
-	result.Unpriced = append(result.Unpriced, Unpriced{Model: model, Cluster: device.Cluster, Hours: hours})
+	r.Unpriced = append(r.Unpriced, Unpriced{Model: model, Cluster: device.Cluster, Hours: hours})
 }

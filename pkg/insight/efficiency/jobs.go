@@ -70,8 +70,8 @@ func newJobs(grid *insight.Workloads, times []int64) *jobs {
 	j.grid = grid
 	at := make(map[jobName]*job)
 	for i := range grid.Subjects {
-		name, any := j.nameOf(i)
-		if !any {
+		name, judged := j.nameOf(i)
+		if !judged {
 			continue
 		}
 		mine := at[name]

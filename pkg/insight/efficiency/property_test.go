@@ -135,13 +135,13 @@ func measure(in Input, by []By, mode Mode) *Result {
 	return Measure(in, DefaultLimits(), tariffOf(), Options{By: by, Charge: mode, Series: true})
 }
 
-const close = 1e-9
+const closeTo = 1e-9
 
 func sameParts(t require.TestingT, want, got Parts, what string) {
 	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
 	for i := range w.NumField() {
 		a, b := w.Field(i).Float(), g.Field(i).Float()
-		assert.InDelta(t, a, b, close*(1+math.Abs(a)), "%s %s", what, w.Type().Field(i).Name)
+		assert.InDelta(t, a, b, closeTo*(1+math.Abs(a)), "%s %s", what, w.Type().Field(i).Name)
 	}
 }
 
@@ -170,12 +170,12 @@ func sameSums(t require.TestingT, want, got *Group) {
 		{want.sums.pool, got.sums.pool}, {want.sums.active, got.sums.active}, {want.sums.memory, got.sums.memory},
 		{want.sums.most, got.sums.most}, {want.sums.energyKnown, got.sums.energyKnown}, {want.Unpriced, got.Unpriced},
 	} {
-		assert.InDelta(t, pair[0], pair[1], close*(1+math.Abs(pair[0])))
+		assert.InDelta(t, pair[0], pair[1], closeTo*(1+math.Abs(pair[0])))
 	}
 	for _, c := range want.Costs {
 		other := got.cost(c.Currency)
 		sameParts(t, c.Parts, other.Parts, c.Currency)
-		assert.InDelta(t, c.Charge, other.Charge, close*(1+c.Charge))
+		assert.InDelta(t, c.Charge, other.Charge, closeTo*(1+c.Charge))
 	}
 }
 
@@ -187,11 +187,11 @@ func TestHoursAddUp(t *testing.T) {
 		result := measure(f.all(), by, mode)
 		finite(t, reflect.ValueOf(*result), "result")
 		want := float64(f.boards) * (time.Duration(f.steps) * f.step).Hours()
-		assert.InDelta(t, want, result.Total.Hours.Total(), close*want, "each GPU-hour is in one part")
+		assert.InDelta(t, want, result.Total.Hours.Total(), closeTo*want, "each GPU-hour is in one part")
 		for i := range reflect.TypeFor[Parts]().NumField() {
 			assert.GreaterOrEqual(t, reflect.ValueOf(result.Total.Hours).Field(i).Float(), 0.0)
 		}
-		assert.LessOrEqual(t, result.Total.Pool, result.Total.Hours.Unallocated+close)
+		assert.LessOrEqual(t, result.Total.Pool, result.Total.Hours.Unallocated+closeTo)
 		together := sum(result.Groups)
 		sameSums(t, result.Total, together)
 		var steps Parts
@@ -216,10 +216,10 @@ func TestHoursAddUp(t *testing.T) {
 			for _, day := range result.Days(result.Total, c.Currency, time.UTC) {
 				daily += day.Amount
 			}
-			assert.InDelta(t, c.Charge, charged, close*(1+c.Charge))
-			assert.InDelta(t, charged, daily, close*(1+charged))
-			assert.InDelta(t, charged, grouped, close*(1+charged))
-			assert.InDelta(t, c.WastePerHour, together.cost(c.Currency).WastePerHour, close)
+			assert.InDelta(t, c.Charge, charged, closeTo*(1+c.Charge))
+			assert.InDelta(t, charged, daily, closeTo*(1+charged))
+			assert.InDelta(t, charged, grouped, closeTo*(1+charged))
+			assert.InDelta(t, c.WastePerHour, together.cost(c.Currency).WastePerHour, closeTo)
 		}
 	})
 }
@@ -281,7 +281,7 @@ func TestEnergyIsNeitherLostNorMade(t *testing.T) {
 			}
 		}
 		got := measure(f.all(), nil, ChargeAllocated).Total.Energy.KWh.Total() * joulesPerKWh
-		assert.InDelta(t, want, got, close*(1+want))
+		assert.InDelta(t, want, got, closeTo*(1+want))
 	})
 }
 

@@ -57,6 +57,7 @@ type seen struct {
 	profiling, utilization                  bool // what activity was taken from
 	energy, power, memory, ceiling          bool
 	owners, unattributed, shared, estimated bool
+	unknownPart                             bool
 }
 
 // block is a window of the idle rule, or the part of it that is in the range.

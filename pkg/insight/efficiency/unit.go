@@ -32,6 +32,7 @@ type account struct {
 // unit accounts for a holding whose states and weights are in the buffer.
 func (r *run) unit(h holding, activity, joules []float64) {
 	s := &r.buffer
+	r.seen.unknownPart = r.seen.unknownPart || h.instance && !h.part.Known
 	var owners []gpu.Owner
 	if !h.rest || h.board.whole >= 0 {
 		owners = r.grid.Subjects[h.subject].Owners
