@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"slices"
+
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
 )
@@ -45,23 +47,31 @@ func groupsOf(workloads []insight.Workload) groups {
 	return g
 }
 
-// of is the group of a device's owners, nil when none of them reports anything. Where a label is not known of the workloads
-// they count as those of any.
-func (g groups) of(s insight.Subject) *group {
+// of are the groups of a device's owners; none when none of them reports anything. Where a label is not known of the
+// workloads they count as those of any.
+func (g groups) of(s insight.Subject) []*group {
+	var all []*group
 	for _, owner := range s.Owners {
-		for _, cluster := range [...]string{s.Cluster, ""} {
-			if owner.Pod != "" {
-				for _, namespace := range [...]string{owner.Namespace, ""} {
-					if found := g.at[place{cluster: cluster, namespace: namespace, pod: owner.Pod}]; found != nil {
-						return found
-					}
+		if found := g.ofOwner(s, owner); found != nil && !slices.Contains(all, found) {
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+func (g groups) ofOwner(s insight.Subject, owner gpu.Owner) *group {
+	for _, cluster := range [...]string{s.Cluster, ""} {
+		if owner.Pod != "" {
+			for _, namespace := range [...]string{owner.Namespace, ""} {
+				if found := g.at[place{cluster: cluster, namespace: namespace, pod: owner.Pod}]; found != nil {
+					return found
 				}
 			}
-			if owner.SlurmJob != "" {
-				for _, node := range [...]string{s.Node, ""} {
-					if found := g.at[place{cluster: cluster, job: owner.SlurmJob, node: node}]; found != nil {
-						return found
-					}
+		}
+		if owner.SlurmJob != "" {
+			for _, node := range [...]string{s.Node, ""} {
+				if found := g.at[place{cluster: cluster, job: owner.SlurmJob, node: node}]; found != nil {
+					return found
 				}
 			}
 		}

@@ -147,9 +147,13 @@ func (p *pass) judge(row int) Verdict {
 		}
 		return v
 	}
-	s.group = p.groups.of(s.Subject)
+	for _, g := range p.groups.of(s.Subject) {
+		// Of several owners that share the GPU a server decides, for it holds its memory whatever the others do.
+		if g.look(p); s.group == nil || s.group.cache == nil && g.cache != nil {
+			s.group = g
+		}
+	}
 	if s.group != nil {
-		s.group.look(p)
 		v.Allocator, v.Cache = s.group.allocator, s.group.cache
 	}
 	s.activity()

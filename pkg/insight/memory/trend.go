@@ -45,14 +45,23 @@ func growth(values []float64, from int, chance float64) trend {
 	return t
 }
 
-// surely is the t-test of a slope.
+// explains is the share of the variation from which a line explains so much that it need not be asked what neighbours have in
+// common: growth that gains speed bends away from a line, and all of its neighbours do so together.
+const explains = 0.92
+
+// surely is the t-test of a slope. Values that go up and down slowly look like growth in a window that is no longer than
+// they take, so as much as neighbours have in common, as much less counts the number of values.
 func surely(x, y []float64, at, slope, chance float64) bool {
 	mean := stat.Mean(x, nil)
-	var rest, spread float64
+	var rest, spread, neighbours, before float64
 	for i := range x {
 		d := y[i] - at - slope*x[i]
 		rest += d * d
 		spread += (x[i] - mean) * (x[i] - mean)
+		if i > 0 {
+			neighbours += d * before
+		}
+		before = d
 	}
 	freedom := float64(len(x) - 2)
 	if spread <= 0 {
@@ -61,6 +70,14 @@ func surely(x, y []float64, at, slope, chance float64) bool {
 	deviation := math.Sqrt(rest / freedom / spread)
 	if deviation <= slope*1e-9 {
 		return true
+	}
+	n := float64(len(x))
+	alike := neighbours / rest
+	alike = min(alike+(1+3*alike)/n, 0.95) // a short window makes them look less alike than they are
+	if explained := slope * slope * spread; alike > 0 && explained < explains*(explained+rest) {
+		fewer := (1 - alike) / (1 + alike)
+		deviation /= math.Sqrt(fewer)
+		freedom = max(n*fewer-2, 1)
 	}
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Survival(slope/deviation) < chance
 }

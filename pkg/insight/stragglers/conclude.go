@@ -58,9 +58,9 @@ func (c *trial) name(suspects []Suspect, confidence insight.Confidence) {
 	j := c.job
 	j.ID, j.Severity, j.Confidence, j.Suspects = Straggler, insight.Warning, confidence, suspects
 	first := suspects[0]
-	j.Text = fmt.Sprintf("%s is slower than its peers, by %s", c.who(first), percent(first.Ratio-1))
-	if len(suspects) > 1 {
-		j.Text += fmt.Sprintf(", and so %s %d more", pick2(len(suspects) == 2, "is", "are"), len(suspects)-1)
+	j.Text = c.blame(first)
+	if n := len(suspects) - 1; n > 0 {
+		j.Text += fmt.Sprintf(", and so %s %d more", verb(first, n), n)
 	}
 	j.Text += "."
 	reason := insight.Reason{ID: Straggler, Severity: insight.Warning, Text: j.Text, Since: first.Since, Evidence: first.Evidence, Action: action(first)}
@@ -70,11 +70,33 @@ func (c *trial) name(suspects []Suspect, confidence insight.Confidence) {
 	c.find(reason)
 }
 
-func pick2(first bool, a, b string) string {
-	if first {
-		return a
+// blame says what a suspect does, without a full stop.
+func (c *trial) blame(s Suspect) string {
+	switch metric := s.Evidence[0].Metric; {
+	case metric == stepSeconds || metric == smClock:
+		return fmt.Sprintf("%s is slower than its peers, by %s", c.who(s), percent(s.Ratio-1))
+	case metric == exchangeSeconds:
+		return c.who(s) + " keeps the others waiting"
+	case metric == power:
+		return c.who(s) + " differs from its peers in power"
+	default:
+		return c.who(s) + " does less than its peers"
 	}
-	return b
+}
+
+// verb is how "and so … 2 more" goes on.
+func verb(first Suspect, n int) string {
+	does := first.Evidence[0].Metric != stepSeconds && first.Evidence[0].Metric != smClock
+	switch {
+	case does && n == 1:
+		return "does"
+	case does:
+		return "do"
+	case n == 1:
+		return "is"
+	default:
+		return "are"
+	}
 }
 
 // action depends on whether the GPU itself is slow.

@@ -12,6 +12,8 @@ type comparison struct {
 	low   bool        // the slow ones have lower values
 	limit float64     // of a member's value and the median, or the other way round
 	skip  func(member, step int) bool
+	// follow asks for skew and pace, which cost a look at all values of a step even where they are alike.
+	follow bool
 }
 
 // run is an uninterrupted time in which a member was slow.
@@ -73,6 +75,10 @@ func (p *pass) compare(c comparison) *spread {
 		if len(values) < 2 || 2*len(values) < s.present {
 			continue
 		}
+		s.latest = t
+		if !c.follow && most <= c.limit*least {
+			continue // all are alike
+		}
 		sorted = append(sorted[:0], values...)
 		slices.Sort(sorted)
 		middle := medianOf(sorted)
@@ -84,7 +90,7 @@ func (p *pass) compare(c comparison) *spread {
 		if middle < leastPlausible {
 			continue
 		}
-		s.latest, s.pace[t] = t, middle
+		s.pace[t] = middle
 		s.skew[t] = c.ratio(pick(c.low, least, most), middle)
 		fast := sorted[(len(sorted)-1)/4]
 		if c.low {

@@ -78,10 +78,11 @@ type outcome struct {
 func (c *trial) compareRanks() *outcome {
 	step := c.work.rows(insight.Field{Metric: stepSeconds}, c.ranks)
 	exchange := c.work.rows(insight.Field{Metric: exchangeSeconds}, c.ranks)
-	if step == nil {
-		c.need(stepSeconds)
+	alone := len(c.ranks) < 2 && len(c.team.devices) < 2
+	if measured(step) < 2 && !alone || step == nil {
+		c.need(stepSeconds) // the last rank alone says nothing of the others
 	}
-	if exchange == nil {
+	if measured(exchange) < 2 && !alone || exchange == nil {
 		c.need(exchangeSeconds)
 	}
 	var o *outcome
@@ -94,15 +95,15 @@ func (c *trial) compareRanks() *outcome {
 			}
 		}
 		o = &outcome{basis: "time outside of collectives", metric: stepSeconds, inner: true}
-		o.spread = c.compare(comparison{rows: own, limit: c.limits.StepRatio})
+		o.spread = c.compare(comparison{rows: own, limit: c.limits.StepRatio, follow: true})
 		o.share = c.shareOf(o.spread, step)
 	case measured(step) >= 2:
 		o = &outcome{basis: "time of a step", metric: stepSeconds}
-		o.spread = c.compare(comparison{rows: step, limit: c.limits.StepRatio})
+		o.spread = c.compare(comparison{rows: step, limit: c.limits.StepRatio, follow: true})
 		o.share = o.lost
 	case measured(exchange) >= 2:
 		o = &outcome{basis: "time in collectives", metric: exchangeSeconds, inner: true}
-		o.spread = c.compare(comparison{rows: exchange, low: true, limit: c.limits.CollectiveRatio})
+		o.spread = c.compare(comparison{rows: exchange, low: true, limit: c.limits.CollectiveRatio, follow: true})
 	default:
 		return nil
 	}

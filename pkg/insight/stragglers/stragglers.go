@@ -69,7 +69,8 @@ type Suspect struct {
 	Workload int // in the grid, -1 for none
 	Device   int // in the grid, -1 when it is not known
 	Members  int // ranks or GPUs of the node that are slow; 1 for others
-	// Ratio is how much slower than the median, 1.3 for three tenths; Score is its inverse, as NVIDIA's resiliency extension has it.
+	// Ratio is how much slower than the median, 1.3 for three tenths, by the first of its evidence; Score is its inverse, as NVIDIA's
+	// resiliency extension has it.
 	Ratio, Score float64
 	Z            float64 // robust, at the end; 0 where there are only two to compare
 	Since        int64   // Unix milliseconds
