@@ -157,8 +157,8 @@ func (j *judge) decide(step int, t *team) Judgement {
 		out.Nearest = s.nearest()
 	}
 	if primary == WaitingOnRank {
-		out.SuspectDevice, out.SuspectRank = j.suspect(t, step)
-		out.suspect = j.suspectName(out.SuspectDevice, out.SuspectRank)
+		who := j.suspect(t, step)
+		out.SuspectDevice, out.SuspectRank, out.suspect = who.device, who.rank, who.name
 	}
 	s.keep(&out.values)
 	out.notes = s.remarks(primary)
@@ -183,21 +183,26 @@ func (s *situation) remarks(v Verdict) notes {
 	return said
 }
 
-// suspect is who a job waits for. A rank that is alone in a pod with one GPU names it.
-func (j *judge) suspect(t *team, step int) (device, rank int) {
-	device, rank = t.suspect(step)
-	if device >= 0 || rank < 0 {
-		return device, rank
+// suspect is who a job waits for at a step, found once for all of its GPUs. A rank that is alone in a pod with one GPU names it.
+func (j *judge) suspect(t *team, step int) *blamed {
+	if t.blamed != nil {
+		return t.blamed
 	}
-	for _, d := range t.job.Devices {
-		if at := j.placed.placeOf[d]; at >= 0 && slices.Equal(j.placed.places[at].workloads, []int{rank}) {
-			if device >= 0 {
-				return -1, rank
+	device, rank := t.suspect(step)
+	if device < 0 && rank >= 0 {
+		found := 0
+		for _, d := range t.job.Devices {
+			if at := j.placed.placeOf[d]; at >= 0 && slices.Equal(j.placed.places[at].workloads, []int{rank}) {
+				device = d
+				found++
 			}
-			device = d
+		}
+		if found > 1 {
+			device = -1
 		}
 	}
-	return device, rank
+	t.blamed = &blamed{device, rank, j.suspectName(device, rank)}
+	return t.blamed
 }
 
 func (j *judge) suspectName(device, rank int) string {
@@ -308,8 +313,8 @@ func (j *judge) together(t *team, step int, c *count) Judgement {
 	case Mixed:
 		out.Share, out.Nearest = c.primary[Mixed], commonest(&c.primary)
 	case WaitingOnRank:
-		out.SuspectDevice, out.SuspectRank = j.suspect(t, step)
-		out.suspect = j.suspectName(out.SuspectDevice, out.SuspectRank)
+		who := j.suspect(t, step)
+		out.SuspectDevice, out.SuspectRank, out.suspect = who.device, who.rank, who.name
 	}
 	switch {
 	case out.Verdict == Unknown:

@@ -218,13 +218,13 @@ func (s *situation) nearest() [2]Verdict {
 	n := &s.model.numbers
 	var best [2]Verdict
 	var score [2]float64
-	offer := func(v Verdict, close float64) {
+	offer := func(v Verdict, closeness float64) {
 		switch {
-		case !(close > 0.2): // hardly near
-		case close > score[0]:
-			best, score = [2]Verdict{v, best[0]}, [2]float64{close, score[0]}
-		case close > score[1]:
-			best[1], score[1] = v, close
+		case !(closeness > 0.2): // hardly near
+		case closeness > score[0]:
+			best, score = [2]Verdict{v, best[0]}, [2]float64{closeness, score[0]}
+		case closeness > score[1]:
+			best[1], score[1] = v, closeness
 		}
 	}
 	above := func(v, limit float64) float64 { return min(v/limit, 1) }

@@ -112,3 +112,19 @@ func TestEveryVerdictHasWords(t *testing.T) {
 		assert.Equal(t, k.id, string(text))
 	}
 }
+
+func FuzzMerge(f *testing.F) {
+	f.Add(`{"default":{"idle":0.1}}`)
+	f.Add(`{"models":{"T4":{"idle":0.2}},"classes":{"training":null}}`)
+	f.Add(`{"default":null}`)
+	f.Fuzz(func(t *testing.T, part string) {
+		merged, err := DefaultLimits().Merge(json.RawMessage(part))
+		if err != nil {
+			return
+		}
+		require.NoError(t, merged.Validate())
+		report, err := Judge(fleet(8, 6, time.Minute), nil, merged)
+		require.NoError(t, err)
+		require.Len(t, report.Devices, 8)
+	})
+}

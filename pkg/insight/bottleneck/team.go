@@ -18,6 +18,13 @@ type team struct {
 	spin    []bool
 	peers   peers
 	guess   int // the device that is waited for by counters, -1
+	blamed  *blamed
+}
+
+// blamed is who is waited for; -1 for nobody, or not known.
+type blamed struct {
+	device, rank int
+	name         string
 }
 
 // begin takes the next job.
@@ -50,7 +57,7 @@ func (t *team) observe(r *reader, step int, models []*ofModel) {
 			spinning++
 		}
 	}
-	t.guess = -1
+	t.guess, t.blamed = -1, nil
 	if others := len(t.job.Devices) - spinning; spinning > 0 && others > 0 &&
 		(others == 1 || float64(others) <= models[t.job.Devices[0]].numbers[waitOthers]*float64(len(t.job.Devices))) {
 		t.guess = t.odd(models)
