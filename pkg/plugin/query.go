@@ -92,6 +92,12 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 		return d.bottleneck(ctx, r)
 	case query.TypeHealth:
 		return d.health(ctx, r)
+	case query.TypeEfficiency:
+		return d.efficiency(ctx, r)
+	case query.TypeForecast:
+		return d.forecast(ctx, r)
+	case query.TypeAnomaly:
+		return d.anomaly(ctx, r)
 	}
 	return nil, badInput(fmt.Errorf("query type %q is not answered by this version", q.Type))
 }

@@ -14,13 +14,18 @@ import (
 const (
 	TypeBottleneck = "bottleneck" // what holds each GPU back, over time and in all
 	TypeHealth     = "health"     // what is wrong with each GPU, the worst first
+	TypeEfficiency = "efficiency" // what became of the time of GPUs, and what it cost
+	TypeForecast   = "forecast"   // what values will be, and when they reach a limit
+	TypeAnomaly    = "anomaly"    // what is not as it was, or not as its peers are
 )
 
 // maxOptions bounds the text of a query's options, in bytes.
 const maxOptions = 16 << 10
 
 // insightTypes are the query types that judge, in the order that messages list them.
-func insightTypes() []string { return []string{TypeBottleneck, TypeHealth} }
+func insightTypes() []string {
+	return []string{TypeBottleneck, TypeHealth, TypeEfficiency, TypeForecast, TypeAnomaly}
+}
 
 // Judges reports whether the query asks for a judgement.
 func (q Query) Judges() bool { return slices.Contains(insightTypes(), q.Type) }

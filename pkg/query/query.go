@@ -147,7 +147,7 @@ func (q Query) Canonical() []byte {
 	case TypeCoverage:
 	case TypeInventory, TypeProcesses, TypeEvents:
 		q.tables(&doc)
-	case TypeBottleneck, TypeHealth:
+	case TypeBottleneck, TypeHealth, TypeEfficiency, TypeForecast, TypeAnomaly:
 		q.judged(&doc)
 	default:
 		doc.Metric, doc.Aggregation = q.Metric, q.Aggregation

@@ -49,6 +49,18 @@ type Budget struct {
 	Namespace string // whose spending counts; "" for all. A regular expression between slashes
 }
 
+// Counts reports whether what a namespace spends counts.
+func (b Budget) Counts(namespace string) bool {
+	re, err := betweenSlashes(b.Namespace)
+	switch {
+	case b.Namespace == "":
+		return true
+	case err == nil && re != nil:
+		return re.MatchString(namespace)
+	}
+	return b.Namespace == namespace
+}
+
 // ClassRule says that owners that fit are of a class. An empty pattern fits all; a text between slashes is a regular
 // expression that must match the whole value.
 type ClassRule struct {
