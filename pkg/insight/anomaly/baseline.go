@@ -1,6 +1,7 @@
 package anomaly
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ const (
 	least    = 6           // and must be made of
 	widest   = 3           // hours around the hour of the week that may lend their values
 	lateHour = math.MinInt // no hour yet
+
+	unknown = math.MaxFloat32 // MAD of an hour without values
 )
 
 // Baseline is the past of one metric of one device in one class of work. Its zero value is not usable, see [NewBaseline]. It
@@ -30,20 +33,22 @@ type Baseline struct {
 	cells  [ring]cell
 	open   []float32 // values of the newest hour that are not in its cell yet
 
-	mads   [weekly]float32 // of each hour of the week; NaN without values
+	mads   [weekly]float32 // of each hour of the week; unknown without values
 	stale  [weekly]bool    // to be computed again
 	dirty  bool
 	pooled float64
 
-	points          []weighted // scratch
-	values, weights []float64
+	order [weekly]uint8 // hours of the week by their MAD, those without one last
+
+	pool pool // scratch
 }
 
 // NewBaseline is a baseline that knows nothing.
 func NewBaseline() *Baseline {
 	b := &Baseline{newest: lateHour, last: math.MinInt64, first: lateHour}
 	for i := range b.mads {
-		b.mads[i] = float32(math.NaN())
+		b.mads[i] = unknown
+		b.order[i] = uint8(i)
 	}
 	return b
 }
@@ -128,37 +133,29 @@ func (b *Baseline) typical() float64 {
 			continue
 		}
 		b.stale[slot] = false
-		b.points = b.points[:0]
+		b.pool.reset()
 		oldest := b.newest - ring + 1
 		for h := oldest + wrap(slot-oldest, weekly); h <= b.newest; h += weekly {
-			b.points = b.cell(h).points(b.points)
+			b.pool.take(b.cell(h))
 		}
-		b.mads[slot] = float32(math.NaN())
-		if len(b.points) >= 3 {
-			s := b.summary()
-			b.mads[slot] = float32(s.mad)
+		b.mads[slot] = unknown
+		if len(b.pool.values) >= 3 {
+			b.mads[slot] = float32(b.pool.summary().mad)
 		}
 	}
 	b.dirty = false
-	b.values = b.values[:0]
-	for _, m := range b.mads {
-		if !math.IsNaN(float64(m)) {
-			b.values = append(b.values, float64(m))
+	// Few change at a time: the order is nearly right.
+	for i := 1; i < weekly; i++ {
+		for k := i; k > 0 && b.mads[b.order[k]] < b.mads[b.order[k-1]]; k-- {
+			b.order[k], b.order[k-1] = b.order[k-1], b.order[k]
 		}
 	}
+	known, _ := slices.BinarySearchFunc(b.order[:], unknown, func(slot uint8, end float32) int { return cmp.Compare(b.mads[slot], end) })
 	b.pooled = 0
-	if len(b.values) > 0 {
-		slices.Sort(b.values)
-		b.pooled = b.values[len(b.values)/2]
+	if known > 0 {
+		b.pooled = float64(b.mads[b.order[known/2]])
 	}
 	return b.pooled
-}
-
-func (b *Baseline) summary() spread {
-	if n := len(b.points); cap(b.values) < n {
-		b.values, b.weights = make([]float64, 0, 2*n), make([]float64, 0, 2*n)
-	}
-	return summary(b.points, b.values, b.weights)
 }
 
 // Basis says what a band was made of.
@@ -188,22 +185,21 @@ func (b *Baseline) At(at int64) Expected {
 	}
 	b.settle()
 	gather := func(apart, times int) (weeks int, weight float64) {
-		b.points = b.points[:0]
 		for reach := 1; reach <= widest && weight < fewest; reach++ {
-			b.points, weeks, weight = b.points[:0], 0, 0
+			b.pool.reset()
+			weeks = 0
 			for k := 1; k <= times; k++ {
-				any := false
-				for h := hour - k*apart - reach; h <= hour-k*apart+reach; h++ {
-					if c := b.cell(h); b.known(h) && c.count > 0 && h <= hour-23 {
-						b.points = c.points(b.points)
-						weight += float64(c.count)
-						any = true
+				before := len(b.pool.values)
+				for h := hour - k*apart - reach; h <= hour-k*apart+reach && h <= hour-23; h++ {
+					if b.known(h) {
+						b.pool.take(b.cell(h))
 					}
 				}
-				if any {
+				if len(b.pool.values) > before {
 					weeks++
 				}
 			}
+			weight = b.pool.weight
 		}
 		return weeks, weight
 	}
@@ -218,8 +214,8 @@ func (b *Baseline) At(at int64) Expected {
 			return Expected{}
 		}
 	}
-	s := b.summary()
-	return Expected{Basis: basis, P1: s.P1, P50: s.P50, P99: s.P99, MAD: max(s.mad, b.typical()), Values: int(min(s.weight, math.MaxInt32))}
+	s, values := b.pool.summary(), int(min(b.pool.weight, math.MaxInt32))
+	return Expected{Basis: basis, P1: s.P1, P50: s.P50, P99: s.P99, MAD: max(s.mad, b.typical()), Values: values}
 }
 
 // Merge adds another baseline's values: of GPUs of the same class, for example.

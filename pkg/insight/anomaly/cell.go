@@ -91,47 +91,131 @@ func (c *cell) compress(points []weighted) {
 	}
 }
 
-// spread is what is to be known of a set of values.
-type spread struct {
-	P1, P50, P99 float64
-	mad          float64
-	weight       float64
+// pool is values of several cells with their weights. plain says that all of them weigh 1.
+type pool struct {
+	values, weights []float64
+	plain           bool
+	weight          float64
+	ends            []int     // of the cells' values, each of which are in order
+	spare           []float64 // to merge them into
 }
 
-// summary of points, which are reordered. There must be at least one.
-func summary(points []weighted, values, weights []float64) spread {
-	slices.SortFunc(points, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
-	values, weights = values[:0], weights[:0]
-	total := 0.0
-	for _, p := range points {
-		values, weights, total = append(values, p.value), append(weights, p.weight), total+p.weight
+func (p *pool) reset() {
+	p.values, p.weights, p.ends, p.plain, p.weight = p.values[:0], p.weights[:0], p.ends[:0], true, 0
+}
+
+// sort merges what the cells had in order, which takes half of the time of sorting it anew.
+func (p *pool) sort() {
+	p.spare = slices.Grow(p.spare[:0], len(p.values))[:len(p.values)]
+	for len(p.ends) > 1 {
+		from, merged := 0, 0
+		for i := 0; i < len(p.ends); i += 2 {
+			middle := p.ends[i]
+			end := p.ends[min(i+1, len(p.ends)-1)]
+			merge(p.spare[from:end], p.values[from:middle], p.values[middle:end])
+			p.ends[merged] = end
+			merged++
+			from = end
+		}
+		p.ends = p.ends[:merged]
+		p.values, p.spare = p.spare, p.values
 	}
-	s := spread{weight: total, P50: middle(values, weights, total)}
-	s.P1 = stat.Quantile(0.01, stat.Empirical, values, weights)
-	s.P99 = stat.Quantile(0.99, stat.Empirical, values, weights)
-	for i := range points {
-		points[i].value = math.Abs(points[i].value - s.P50)
+}
+
+// merge puts two sorted lists into one.
+func merge(to, a, b []float64) {
+	for len(a) > 0 && len(b) > 0 {
+		if b[0] < a[0] {
+			to[0], b = b[0], b[1:]
+		} else {
+			to[0], a = a[0], a[1:]
+		}
+		to = to[1:]
 	}
-	slices.SortFunc(points, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
-	for i, p := range points {
-		values[i], weights[i] = p.value, p.weight
+	copy(to[copy(to, a):], b)
+}
+
+// take adds a cell's values.
+func (p *pool) take(c *cell) {
+	if c.count == 0 {
+		return
 	}
-	s.mad = middle(values, weights, total)
+	p.weight += float64(c.count)
+	if c.count > kept {
+		p.plain = false
+	}
+	inner := float64(int64(c.count)-2) / (kept - 2)
+	for i, v := range c.values[:min(c.count, kept)] {
+		w := 1.0
+		if c.count > kept && i > 0 && i < kept-1 {
+			w = inner
+		}
+		p.values, p.weights = append(p.values, float64(v)), append(p.weights, w)
+	}
+	p.ends = append(p.ends, len(p.values))
+}
+
+// spread is what is to be known of a set of values.
+type spread struct{ P1, P50, P99, mad float64 }
+
+// summary of a pool with at least one value, which is sorted.
+func (p *pool) summary() spread {
+	if p.plain {
+		p.sort()
+		n := len(p.values)
+		at := func(q float64) float64 { return p.values[max(0, int(math.Ceil(q*float64(n)))-1)] }
+		s := spread{P1: at(0.01), P50: halfway(p.values), P99: at(0.99)}
+		s.mad = p.deviation(s.P50)
+		return s
+	}
+	stat.SortWeighted(p.values, p.weights)
+	s := spread{P50: p.middle()}
+	s.P1 = stat.Quantile(0.01, stat.Empirical, p.values, p.weights)
+	s.P99 = stat.Quantile(0.99, stat.Empirical, p.values, p.weights)
+	s.mad = p.deviation(s.P50)
 	return s
 }
 
-// middle is the weighted median of sorted values: the mean of the two that half of the weight lies between, or the one that
-// it falls into.
-func middle(values, weights []float64, total float64) float64 {
+// middle is the weighted median: the mean of the two that half of the weight lies between, or the one that it falls into.
+func (p *pool) middle() float64 {
 	sum := 0.0
-	for i, w := range weights {
+	for i, w := range p.weights {
 		sum += w
-		if sum == total/2 && i+1 < len(values) {
-			return values[i] + (values[i+1]-values[i])/2
+		if sum == p.weight/2 && i+1 < len(p.values) {
+			return p.values[i] + (p.values[i+1]-p.values[i])/2
 		}
-		if sum >= total/2 {
-			return values[i]
+		if sum >= p.weight/2 {
+			return p.values[i]
 		}
 	}
-	return values[len(values)-1]
+	return p.values[len(p.values)-1]
+}
+
+// deviation is the weighted median of the distances from a centre: they rise outwards from it on both sides, so that there is
+// nothing to sort.
+func (p *pool) deviation(centre float64) float64 {
+	right, _ := slices.BinarySearch(p.values, centre)
+	left := right - 1
+	next := func() (distance, weight float64) {
+		if left < 0 || right < len(p.values) && p.values[right]-centre <= centre-p.values[left] {
+			right++
+			return p.values[right-1] - centre, p.weights[right-1]
+		}
+		left--
+		return centre - p.values[left+1], p.weights[left+1]
+	}
+	sum := 0.0
+	for range len(p.values) - 1 {
+		distance, weight := next()
+		sum += weight
+		if sum == p.weight/2 {
+			further, _ := next()
+			return distance + (further-distance)/2
+		}
+		if sum > p.weight/2 {
+			return distance
+		}
+	}
+	distance, _ := next()
+	return distance
 }

@@ -28,7 +28,11 @@ type Answer struct {
 	Forecasts []Forecast
 	Missing   []string // canonical names of what was needed and not measured
 	Skipped   int      // subjects of which there was nothing to say
+	Left      int      // subjects beyond the most that one answer is for
 }
+
+// most is how many subjects one answer is for: a forecast takes milliseconds.
+const most = 1000
 
 // Judge looks ahead for all subjects. workloads may be nil.
 func Judge(devices *insight.Devices, workloads *insight.Workloads, o Options, l Limits) Answer {
@@ -45,15 +49,15 @@ func Judge(devices *insight.Devices, workloads *insight.Workloads, o Options, l 
 			j.missing.add(activity()[0].Metric)
 		}
 	case Memory:
-		for i := range devices.Subjects {
+		for _, i := range j.some(len(devices.Subjects)) {
 			j.memory(i)
 		}
 	case Temperature:
-		for _, i := range boards(devices) {
+		for _, i := range j.first(boards(devices)) {
 			j.temperature(i)
 		}
 	case Errors:
-		for _, i := range boards(devices) {
+		for _, i := range j.first(boards(devices)) {
 			j.errors(i)
 		}
 	default:
@@ -71,6 +75,21 @@ type judging struct {
 	limits    Limits
 	missing   missing
 	answer    Answer
+}
+
+// first are the rows that are looked at. The others are counted.
+func (j *judging) first(rows []int) []int {
+	j.answer.Left = max(0, len(rows)-most)
+	return rows[:min(len(rows), most)]
+}
+
+// some are the first of n rows.
+func (j *judging) some(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return j.first(rows)
 }
 
 func (j *judging) add(f Forecast) *Forecast {
@@ -94,10 +113,10 @@ func (j *judging) metric() {
 			j.missing.add(field.Metric)
 			return
 		}
-		for i, w := range j.workloads.Subjects {
+		for _, i := range j.some(len(j.workloads.Subjects)) {
 			if values := j.workloads.Values(field, i); values != nil {
 				r := Project(seriesOf(j.workloads, values), j.options.target(unit))
-				j.add(Forecast{Subject: -1, Workload: i, Name: nameOf(w), Field: field, Unit: unit, Result: r})
+				j.add(Forecast{Subject: -1, Workload: i, Name: nameOf(j.workloads.Subjects[i]), Field: field, Unit: unit, Result: r})
 			}
 		}
 		return
@@ -106,7 +125,7 @@ func (j *judging) metric() {
 		j.missing.add(field.Metric)
 		return
 	}
-	for i := range j.devices.Subjects {
+	for _, i := range j.some(len(j.devices.Subjects)) {
 		values := j.devices.Values(field, i)
 		if values == nil {
 			j.answer.Skipped++
