@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -83,10 +85,26 @@ func (l Limits) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Merge puts limits that are given in part over these, which it does not change.
+func (l Limits) Merge(part json.RawMessage) (Limits, error) {
+	merged := l
+	if len(part) > 0 {
+		decoder := json.NewDecoder(bytes.NewReader(part))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&merged); err != nil {
+			return l, err
+		}
+	}
+	if err := merged.Validate(); err != nil {
+		return l, err
+	}
+	return merged, nil
+}
+
 // Options are what a query may say.
 type Options struct {
-	// Limits replace the default ones where they are set.
-	Limits *Limits `json:"limits,omitempty"`
+	// Limits in part; what is not there is that of the settings.
+	Limits json.RawMessage `json:"limits,omitempty"`
 	// Batch is how many samples each GPU works on at once now, 0 when that is not known. Estimates are then factors alone.
 	Batch float64 `json:"batch,omitempty"`
 	// StaticBytes is what each GPU needs whatever the batch: weights, gradients, optimizer. 0 when it is not known.
@@ -96,11 +114,6 @@ type Options struct {
 // Validate says what makes no sense, by its key.
 func (o Options) Validate() error {
 	var errs []error
-	if o.Limits != nil {
-		if err := o.Limits.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("limits: %w", err))
-		}
-	}
 	for _, number := range []struct {
 		key   string
 		value float64
@@ -112,9 +125,14 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (o Options) limits() Limits {
-	if o.Limits != nil {
-		return *o.Limits
+// Resolve checks the options and puts the limits of a query over those of the settings.
+func (o Options) Resolve(base Limits) (Limits, error) {
+	if err := o.Validate(); err != nil {
+		return base, err
 	}
-	return DefaultLimits()
+	limits, err := base.Merge(o.Limits)
+	if err != nil {
+		return base, fmt.Errorf("limits: %w", err)
+	}
+	return limits, nil
 }

@@ -85,13 +85,14 @@ type pass struct {
 	owned   map[string]bool // clusters in which owners are known
 }
 
-// Judge looks at all subjects and their owners, as of the end of the grid. Options must be valid.
-func Judge(in Input, options Options) Result {
+// Judge looks at all subjects and their owners, as of the end of the grid. Limits and options must be valid; those
+// of the options have been put over the others by [Options.Resolve].
+func Judge(in Input, limits Limits, options Options) Result {
 	if in.Devices == nil {
 		in.Devices = insight.NewGrid[insight.Subject](time.Time{}, time.Time{}, time.Minute, nil)
 	}
 	p := &pass{
-		clock: clock{steps: len(in.Devices.Times), step: in.Devices.Step}, in: in, limits: options.limits(), options: options,
+		clock: clock{steps: len(in.Devices.Times), step: in.Devices.Step}, in: in, limits: limits, options: options,
 		devices: tableOf(in.Devices, Fields()), owned: make(map[string]bool),
 	}
 	if in.Workloads != nil && len(in.Workloads.Times) == p.steps {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"embed"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -49,7 +50,7 @@ func show(s *insighttest.Scenario, args []string, owners bool) ([]string, error)
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	result := Judge(in, options)
+	result := Judge(in, DefaultLimits(), options)
 	var lines []string
 	if owners {
 		for _, o := range result.Owners {
@@ -120,11 +121,19 @@ func TestLimitsSayWhatIsWrong(t *testing.T) {
 	require.NoError(t, DefaultLimits().Validate())
 	l := DefaultLimits()
 	l.Risk, l.TrendMinutes, l.TrendChance = 1.5, 0, 0
-	err := Options{Limits: &l, Batch: -1}.Validate()
+	err := l.Validate()
 	require.Error(t, err)
-	assert.Equal(t, "limits: risk: 1.5 must be from 0 to 1\ntrendChance: 0 must be from 1e-09 to 0.5\n"+
-		"trendMinutes: 0 must be from 1 to 10080\nbatch: -1 must be from 0 to 1e+18", err.Error())
-	require.NoError(t, Options{Batch: 8}.Validate())
+	assert.Equal(t, "risk: 1.5 must be from 0 to 1\ntrendChance: 0 must be from 1e-09 to 0.5\ntrendMinutes: 0 must be from 1 to 10080", err.Error())
+	require.EqualError(t, Options{Batch: -1}.Validate(), "batch: -1 must be from 0 to 1e+18")
+
+	l, err = Options{Batch: 8, Limits: json.RawMessage(`{"risk": 0.8}`)}.Resolve(DefaultLimits())
+	require.NoError(t, err)
+	assert.InDelta(t, 0.8, l.Risk, 0)
+	assert.InDelta(t, 0.92, l.NearFull, 0, "what was not given stays")
+	for part, want := range map[string]string{`{"risk": 2}`: "limits: risk: 2 must be from 0 to 1", `{"rusk": 1}`: `limits: json: unknown field "rusk"`} {
+		_, err = Options{Limits: json.RawMessage(part)}.Resolve(DefaultLimits())
+		require.EqualError(t, err, want)
+	}
 }
 
 func TestFieldsAreOfTheCatalogue(t *testing.T) {
@@ -148,9 +157,9 @@ func TestReasonsHaveRunbooks(t *testing.T) {
 }
 
 func TestWithoutAnythingThereIsNoVerdict(t *testing.T) {
-	assert.Empty(t, Judge(Input{}, Options{}).Verdicts)
+	assert.Empty(t, Judge(Input{}, DefaultLimits(), Options{}).Verdicts)
 	grid := insight.NewGrid(insighttest.Start, insighttest.Start, time.Minute, []insight.Subject{{}})
-	v := Judge(Input{Devices: grid}, Options{}).Verdicts[0]
+	v := Judge(Input{Devices: grid}, DefaultLimits(), Options{}).Verdicts[0]
 	assert.Equal(t, insight.Unknown, v.Severity, "a range without a step is not healthy")
 	assert.Equal(t, insight.NoConfidence, v.Confidence)
 }

@@ -77,10 +77,10 @@ func sequence(n int) []int {
 // The order of subjects and of workloads changes nothing but where a verdict stands.
 func TestOrderDoesNotMatter(t *testing.T) {
 	const jobs, ranks = 6, 12
-	plain := Judge(fleet(jobs, ranks, 30, sequence(jobs*ranks)), Options{})
+	plain := Judge(fleet(jobs, ranks, 30, sequence(jobs*ranks)), DefaultLimits(), Options{})
 	for seed := range uint64(5) {
 		order := rand.New(rand.NewPCG(seed, 1)).Perm(jobs * ranks)
-		shuffled := Judge(fleet(jobs, ranks, 30, order), Options{})
+		shuffled := Judge(fleet(jobs, ranks, 30, order), DefaultLimits(), Options{})
 		for i, at := range order {
 			want, got := plain.Verdicts[i], shuffled.Verdicts[at]
 			want.Subject, got.Subject = 0, 0
@@ -219,7 +219,7 @@ func FuzzJudge(f *testing.F) {
 				}
 			}
 		}
-		result := Judge(in, Options{Batch: float64(kinds), StaticBytes: float64(kinds) * 1e9})
+		result := Judge(in, DefaultLimits(), Options{Batch: float64(kinds), StaticBytes: float64(kinds) * 1e9})
 		assert.Len(t, result.Verdicts, len(subjects))
 		finite(t, "result", reflect.ValueOf(result))
 	})
@@ -230,7 +230,7 @@ func BenchmarkMemory(b *testing.B) {
 	const ranks, steps = 100, 30
 	measure := func(in Input) time.Duration {
 		start := time.Now()
-		Judge(in, Options{})
+		Judge(in, DefaultLimits(), Options{})
 		return time.Since(start)
 	}
 	small, large := fleet(100, ranks, steps, sequence(100*ranks)), fleet(1000, ranks, steps, sequence(1000*ranks))

@@ -1,6 +1,8 @@
 package stragglers
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -81,10 +83,26 @@ func (p Pipeline) bubble() float64 {
 	return float64(p.Stages-1) / float64(p.Microbatches+p.Stages-1) / float64(max(p.Interleave, 1))
 }
 
+// Merge puts limits that are given in part over these, which it does not change.
+func (l Limits) Merge(part json.RawMessage) (Limits, error) {
+	merged := l
+	if len(part) > 0 {
+		decoder := json.NewDecoder(bytes.NewReader(part))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&merged); err != nil {
+			return l, err
+		}
+	}
+	if err := merged.Validate(); err != nil {
+		return l, err
+	}
+	return merged, nil
+}
+
 // Options are what a query may say.
 type Options struct {
-	// Limits replace the default ones where they are set.
-	Limits *Limits `json:"limits,omitempty"`
+	// Limits in part; what is not there is that of the settings.
+	Limits json.RawMessage `json:"limits,omitempty"`
 	// Pipeline is the plan of all jobs that are asked for; nil where it is not known.
 	Pipeline *Pipeline `json:"pipeline,omitempty"`
 }
@@ -92,11 +110,6 @@ type Options struct {
 // Validate says what makes no sense, by its key.
 func (o Options) Validate() error {
 	var errs []error
-	if o.Limits != nil {
-		if err := o.Limits.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("limits: %w", err))
-		}
-	}
 	const most = 1_000_000
 	if p := o.Pipeline; p != nil {
 		if p.Stages < 1 || p.Stages > most {
@@ -112,9 +125,14 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (o Options) limits() Limits {
-	if o.Limits != nil {
-		return *o.Limits
+// Resolve checks the options and puts the limits of a query over those of the settings.
+func (o Options) Resolve(base Limits) (Limits, error) {
+	if err := o.Validate(); err != nil {
+		return base, err
 	}
-	return DefaultLimits()
+	limits, err := base.Merge(o.Limits)
+	if err != nil {
+		return base, fmt.Errorf("limits: %w", err)
+	}
+	return limits, nil
 }

@@ -77,11 +77,11 @@ func sequence(n int) []int {
 // The order of devices and ranks changes nothing but where they stand.
 func TestOrderDoesNotMatter(t *testing.T) {
 	const jobs, ranks = 12, 20
-	plain := Judge(fleet(jobs, ranks, 30, sequence(jobs*ranks)), Options{})
+	plain := Judge(fleet(jobs, ranks, 30, sequence(jobs*ranks)), DefaultLimits(), Options{})
 	require.Len(t, plain, jobs)
 	for seed := range uint64(5) {
 		order := rand.New(rand.NewPCG(seed, 1)).Perm(jobs * ranks)
-		shuffled := Judge(fleet(jobs, ranks, 30, order), Options{})
+		shuffled := Judge(fleet(jobs, ranks, 30, order), DefaultLimits(), Options{})
 		require.Len(t, shuffled, jobs)
 		for i := range plain {
 			require.Equal(t, withoutRows(plain[i]), withoutRows(shuffled[i]))
@@ -116,7 +116,7 @@ func withoutRows(j Job) string {
 // Truth is known here: the slow ranks are found, and nobody else is.
 func TestSlowRanksAreFound(t *testing.T) {
 	const jobs, ranks = 60, 24
-	for _, j := range Judge(fleet(jobs, ranks, 30, sequence(jobs*ranks)), Options{}) {
+	for _, j := range Judge(fleet(jobs, ranks, 30, sequence(jobs*ranks)), DefaultLimits(), Options{}) {
 		var job int
 		_, err := fmt.Sscan(j.Name, &job)
 		require.NoError(t, err)
@@ -233,8 +233,8 @@ func FuzzJudge(f *testing.F) {
 		if kinds > 100 {
 			options.Pipeline = &Pipeline{Stages: int(kinds), Microbatches: 1}
 		}
-		finite(t, "jobs", reflect.ValueOf(Judge(in, options)))
-		finite(t, "jobs without ranks", reflect.ValueOf(Judge(Input{Devices: in.Devices}, options)))
+		finite(t, "jobs", reflect.ValueOf(Judge(in, DefaultLimits(), options)))
+		finite(t, "jobs without ranks", reflect.ValueOf(Judge(Input{Devices: in.Devices}, DefaultLimits(), options)))
 	})
 }
 
@@ -243,7 +243,7 @@ func BenchmarkStragglers(b *testing.B) {
 	const ranks, steps = 100, 30
 	measure := func(in Input) time.Duration {
 		start := time.Now()
-		Judge(in, Options{})
+		Judge(in, DefaultLimits(), Options{})
 		return time.Since(start)
 	}
 	small, large := fleet(100, ranks, steps, sequence(100*ranks)), fleet(1000, ranks, steps, sequence(1000*ranks))

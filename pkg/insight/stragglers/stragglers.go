@@ -93,12 +93,13 @@ type pass struct {
 	step      time.Duration
 }
 
-// Judge looks at all jobs, the worst first. Options must be valid.
-func Judge(in Input, options Options) []Job {
+// Judge looks at all jobs, the worst first. Limits and options must be valid; those of the options have been put over the
+// others by [Options.Resolve].
+func Judge(in Input, limits Limits, options Options) []Job {
 	if in.Devices == nil && in.Workloads == nil {
 		return nil
 	}
-	p := &pass{devices: in.Devices, workloads: in.Workloads, limits: options.limits(), options: options}
+	p := &pass{devices: in.Devices, workloads: in.Workloads, limits: limits, options: options}
 	if p.devices == nil {
 		p.devices = insight.NewGrid[insight.Subject](time.Time{}, time.Time{}, in.Workloads.Step, nil)
 		p.devices.Times = in.Workloads.Times

@@ -2,6 +2,7 @@ package stragglers
 
 import (
 	"embed"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func show(s *insighttest.Scenario, args []string) ([]string, error) {
 	words := func(word string) bool { return slices.Contains(args, word) }
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	for _, j := range Judge(Input{Devices: s.Devices, Workloads: s.Workloads}, options) {
+	for _, j := range Judge(Input{Devices: s.Devices, Workloads: s.Workloads}, DefaultLimits(), options) {
 		add("%s %s %s %s: %s", j.Name, j.ID, j.Severity, j.Confidence, j.Text)
 		if words("basis") {
 			add("by %s; %d ranks, %d devices, %d nodes, %s GPUs", j.Basis, len(j.Ranks), len(j.Devices), j.Nodes, number3(j.GPUs))
@@ -108,11 +109,19 @@ func TestLimitsSayWhatIsWrong(t *testing.T) {
 	require.NoError(t, DefaultLimits().Validate())
 	l := DefaultLimits()
 	l.StepRatio, l.MostSuspects = 1, 0.6
-	err := Options{Limits: &l, Pipeline: &Pipeline{Stages: 0, Microbatches: -1, Interleave: -1}}.Validate()
-	require.Error(t, err)
-	assert.Equal(t, "limits: mostSuspects: 0.6 must be from 0 to 0.5\nstepRatio: 1 must be from 1.001 to 1000\n"+
+	require.EqualError(t, l.Validate(), "mostSuspects: 0.6 must be from 0 to 0.5\nstepRatio: 1 must be from 1.001 to 1000")
+	require.EqualError(t, Options{Pipeline: &Pipeline{Stages: 0, Microbatches: -1, Interleave: -1}}.Validate(),
 		"pipeline.stages: 0 must be from 1 to 1000000\npipeline.microbatches: -1 must be from 1 to 1000000\n"+
-		"pipeline.interleave: -1 must be from 0 to 1000000", err.Error())
+			"pipeline.interleave: -1 must be from 0 to 1000000")
+
+	l, err := Options{Limits: json.RawMessage(`{"stepRatio": 1.2}`)}.Resolve(DefaultLimits())
+	require.NoError(t, err)
+	assert.InDelta(t, 1.2, l.StepRatio, 0)
+	assert.InDelta(t, 3.5, l.RobustZ, 0, "what was not given stays")
+	for part, want := range map[string]string{`{"score": 2}`: "limits: score: 2 must be from 0 to 1", `{"scare": 1}`: `limits: json: unknown field "scare"`} {
+		_, err = Options{Limits: json.RawMessage(part)}.Resolve(DefaultLimits())
+		require.EqualError(t, err, want)
+	}
 }
 
 func TestFieldsAreOfTheCatalogue(t *testing.T) {
@@ -145,7 +154,7 @@ func TestPodsOfAJob(t *testing.T) {
 }
 
 func TestWithoutAnything(t *testing.T) {
-	assert.Empty(t, Judge(Input{}, Options{}))
+	assert.Empty(t, Judge(Input{}, DefaultLimits(), Options{}))
 	grid := insight.NewGrid(insighttest.Start, insighttest.Start, time.Minute, []insight.Workload{{Job: "j"}})
-	assert.Empty(t, Judge(Input{Workloads: grid}, Options{}))
+	assert.Empty(t, Judge(Input{Workloads: grid}, DefaultLimits(), Options{}))
 }
