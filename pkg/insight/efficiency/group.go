@@ -163,6 +163,7 @@ func (a *account) add(b *account, factor float64) {
 	a.counted += b.counted * factor
 	a.estimated += b.estimated * factor
 	a.most += b.most * factor
+	a.chargeKnown += b.chargeKnown * factor
 }
 
 const joulesPerKWh = 3.6e6
@@ -174,6 +175,9 @@ func (r *run) settle(g *Group) {
 	g.GPUs = a.hours.Total() / (r.hours * float64(len(r.times)))
 	g.ActiveHours, g.ActivityKnown = a.active, a.activeKnown
 	g.MemoryGiBHours, g.MemoryKnown = a.memory, a.memoryKnown
+	if a.memoryKnown == 0 && a.hours.Allocated() > 0 {
+		g.MemoryGiBHours = math.NaN()
+	}
 	g.Ceiling = ratio(a.ceiling, a.ceilingKnown)
 	e := &g.Energy
 	e.KWh.add(a.joules, 1/joulesPerKWh)
@@ -188,10 +192,11 @@ func (r *run) settle(g *Group) {
 	default:
 		e.Source = "energy counter and power × time"
 	}
-	spent := e.KWh.Total()
 	if a.energyKnown == 0 {
-		spent = math.NaN()
+		nan := math.NaN()
+		e.KWh = Parts{nan, nan, nan, nan, nan, nan}
 	}
+	spent := e.KWh.Total()
 	if r.tariff.PUE > 0 {
 		spent *= r.tariff.PUE
 		e.SiteKWh = spent
@@ -221,6 +226,13 @@ func (r *run) charge(g *Group) {
 		}
 	default:
 		g.ChargeQuantity = r.result.Charge.hours(a)
+	}
+	g.ChargeKnown = ratio(a.chargeKnown, a.hours.Allocated())
+	if g.ChargeKnown == 0 { // nothing was measured that could be charged: that is not for free
+		g.ChargeQuantity = math.NaN()
+		for i := range g.Costs {
+			g.Costs[i].Charge = math.NaN()
+		}
 	}
 }
 

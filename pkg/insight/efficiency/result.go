@@ -43,7 +43,7 @@ type Group struct {
 	Pool float64
 	// ActiveHours are allocated hours times the activity of the SMs; ActivityKnown are those in which it was measured.
 	ActiveHours, ActivityKnown float64
-	// MemoryGiBHours are those of allocated GPUs; MemoryKnown are the hours in which memory was measured.
+	// MemoryGiBHours are those of allocated GPUs, NaN when not measured; MemoryKnown are the hours in which it was.
 	MemoryGiBHours, MemoryKnown float64
 	// Ceiling is the mean of tensor activity × SM clock ÷ highest SM clock of allocated GPUs, a bound of MFU from above and
 	// not MFU itself: it sees neither sparsity nor precision nor work that is done twice. NaN when not measured.
@@ -53,9 +53,10 @@ type Group struct {
 	Costs []Cost
 	// Unpriced are the hours of models without a price.
 	Unpriced float64
-	// ChargeQuantity is what the mode counts, in ChargeUnit; the money of it is in Costs.
-	ChargeQuantity float64
-	ChargeUnit     string // "GPU h", "GiB h", "kWh"
+	// ChargeQuantity is what the mode counts, in ChargeUnit; the money of it is in Costs. Both are NaN when nothing of it was
+	// measured. ChargeKnown is the share of the allocated hours in which it was, NaN without any.
+	ChargeQuantity, ChargeKnown float64
+	ChargeUnit                  string // "GPU h", "GiB h", "kWh"
 	// Charged is the money of it in each step, by currency; of groups with Options.Series only.
 	Charged []Charged
 
@@ -67,7 +68,7 @@ func (g *Group) Efficiency() float64 { return ratio(g.ActiveHours, g.ActivityKno
 
 // Energy is what GPUs used.
 type Energy struct {
-	KWh Parts // of the boards
+	KWh Parts // of the boards, NaN when nothing of it is known
 	// Known is the share of the hours that were not absent of which energy is known, NaN of nothing. What is not known is not
 	// in KWh.
 	Known float64
@@ -84,7 +85,7 @@ type Energy struct {
 type Cost struct {
 	Currency string
 	Parts    Parts   // of the hours; Parts.Idle is the waste of the range
-	Charge   float64 // by the mode, of allocated hours
+	Charge   float64 // by the mode, of allocated hours; NaN when nothing that it charges for was measured
 	// WastePerHour is what those that were idle at the end of the range cost in an hour.
 	WastePerHour float64
 }
@@ -139,5 +140,5 @@ type Fragment struct {
 }
 
 func newGroup(values []string) *Group {
-	return &Group{Values: values, Ceiling: math.NaN(), Energy: Energy{Known: math.NaN(), Estimated: math.NaN(), SiteKWh: math.NaN(), CarbonKg: math.NaN()}}
+	return &Group{Values: values, Ceiling: math.NaN(), ChargeKnown: math.NaN(), Energy: Energy{Known: math.NaN(), Estimated: math.NaN(), SiteKWh: math.NaN(), CarbonKg: math.NaN()}}
 }

@@ -163,7 +163,11 @@ func write(s *insighttest.Scenario, r *Result, show []string) []string {
 			line("  kWh%s known %s by %q estimated %s site %s carbon %s", parts(e.KWh), short(e.Known), e.Source, short(e.Estimated), short(e.SiteKWh), short(e.CarbonKg))
 		}
 		if slices.Contains(show, "charge") {
-			line("  charged %s %s", short(g.ChargeQuantity), g.ChargeUnit)
+			partly := ""
+			if g.ChargeKnown < 1 {
+				partly = " known " + short(g.ChargeKnown)
+			}
+			line("  charged %s %s%s", short(g.ChargeQuantity), g.ChargeUnit, partly)
 		}
 		if slices.Contains(show, "costs") {
 			for _, c := range g.Costs {

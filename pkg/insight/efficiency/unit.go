@@ -27,6 +27,7 @@ type account struct {
 	memoryShare, memoryKnown        float64 // hours times the used share of the memory
 	energyKnown, counted, estimated float64 // hours of which energy is known, from its counter, as a part of its GPU's
 	most                            float64 // hours times the larger of what was requested and what was used
+	chargeKnown                     float64 // hours in which what the mode charges for is known
 }
 
 // unit accounts for a holding whose states and weights are in the buffer.
@@ -145,6 +146,9 @@ func (r *run) account(h holding, device gpu.Device, t tenancy, activity, joules 
 		if len(working) > 0 {
 			r.jobs.add(working, i, hours, j, tensor, peak, p)
 		}
+		if more.known(mode, activity[i], j) {
+			a.chargeKnown += hours
+		}
 		var amount float64
 		switch {
 		case mode == ChargeEnergy && !math.IsNaN(j):
@@ -174,8 +178,25 @@ type extras struct {
 	step                        charges // of the newest step
 }
 
+// known reports whether what a mode charges for is known in the newest step.
+func (e *extras) known(mode Mode, activity, joules float64) bool {
+	switch mode {
+	case ChargeActive:
+		return !math.IsNaN(activity)
+	case ChargeMemory:
+		return e.step.memoryKnown
+	case ChargeEnergy:
+		return !math.IsNaN(joules)
+	default:
+		return true
+	}
+}
+
 // charges are hours of one step that an owner may be charged for.
-type charges struct{ active, memoryShare, most float64 }
+type charges struct {
+	active, memoryShare, most float64
+	memoryKnown               bool
+}
 
 const (
 	gibibyte  = 1 << 30
@@ -206,7 +227,7 @@ func (e *extras) add(a *account, i int, hours, activity float64, given bool) flo
 	}
 	taken := e.memory(a, i, hours)
 	if !math.IsNaN(taken) {
-		e.step.memoryShare = hours * taken
+		e.step.memoryShare, e.step.memoryKnown = hours*taken, true
 	}
 	if !given {
 		e.step.most = hours * larger(activity, taken)
