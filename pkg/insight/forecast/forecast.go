@@ -34,11 +34,10 @@ type Point struct {
 
 // Trend is the slope of a series, whether or not the forecast follows it.
 type Trend struct {
-	Significant   bool
-	PerDay        float64 // in the metric's unit
-	Lower, Upper  float64 // interval of PerDay
-	PValue        float64 // probability that a series without trend shows as much
-	seasonRemoved bool
+	Significant  bool
+	PerDay       float64 // in the metric's unit
+	Lower, Upper float64 // interval of PerDay
+	PValue       float64 // probability that a series without trend shows as much
 }
 
 // Result is the forecast of one series. None of its numbers is NaN or infinite but for errors that are not known.
@@ -118,7 +117,6 @@ func overall(w *work, trend *Trend) slope {
 		for i, v := range w.y {
 			y[i] = v - s.at(i)
 		}
-		trend.seasonRemoved = true
 	}
 	sl := trendOf(y)
 	perDay := w.scale * float64(day) / float64(w.step)

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -76,15 +77,7 @@ func Pools(devices *insight.Devices) []Pool {
 		p.Notes = append(p.Notes, "In use are GPUs that work; what is given away and idle is not counted.")
 		out = append(out, p)
 	}
-	slices.SortFunc(out, func(a, b Pool) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(out, func(a, b Pool) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 

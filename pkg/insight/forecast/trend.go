@@ -66,7 +66,7 @@ func trendOf(y []float64) slope {
 	if math.IsNaN(perStep) {
 		return slope{p: 1}
 	}
-	z, tau, deviation := mannKendall(shorten(y, maxTested))
+	z, tau, deviation := mannKendall(shorten(y))
 	p := 2 * distuv.UnitNormal.Survival(math.Abs(z))
 	// Sen's interval: the slopes whose ranks are as far from the middle as the test's statistic may be by chance.
 	half := min(0.499, distuv.UnitNormal.Quantile(0.5+slopeCoverage/2)*deviation/2)
@@ -79,13 +79,13 @@ func trendOf(y []float64) slope {
 	}
 }
 
-// shorten takes medians of neighbours until at most n are left.
-func shorten(y []float64, n int) []float64 {
-	width := (len(y) + n - 1) / n
+// shorten takes medians of neighbours until at most maxTested are left.
+func shorten(y []float64) []float64 {
+	width := (len(y) + maxTested - 1) / maxTested
 	if width <= 1 {
 		return y
 	}
-	out := make([]float64, 0, n)
+	out := make([]float64, 0, maxTested)
 	var buffer []float64
 	for i := 0; i < len(y); i += width {
 		buffer = insight.Present(buffer[:0], y[i:min(len(y), i+width)])
