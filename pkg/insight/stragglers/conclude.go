@@ -25,7 +25,7 @@ func (c *trial) conclude(ranks *outcome, h *hardware) {
 	case ranks != nil && len(ranks.suspects) > 0:
 		c.agree(ranks.suspects, h)
 		c.name(ranks.suspects, c.confidenceOf(ranks, h))
-	case ranks != nil && c.sustained(ranks.uneven) && c.ongoing(ranks.uneven, ranks.latest):
+	case ranks != nil && c.sustained(ranks.uneven) && ranks.ongoing(ranks.uneven):
 		c.uneven(ranks)
 	case len(h.suspects) > 0 && ranks != nil && ranks.inner:
 		c.keepsPace(ranks, h)

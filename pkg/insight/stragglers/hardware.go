@@ -154,10 +154,10 @@ func (c *trial) comparePeers(h *hardware, members []int, busy [][]float64, metri
 			for t, lost := range compared.lost {
 				h.clockLost[t] = max(h.clockLost[t], lost)
 			}
-			h.uneven = h.uneven || c.sustained(compared.uneven) && c.ongoing(compared.uneven, compared.latest)
+			h.uneven = h.uneven || c.sustained(compared.uneven) && compared.ongoing(compared.uneven)
 		}
 		for i := range compared.members {
-			if r := compared.members[i].now; c.sustained(r) && c.ongoing(r, compared.latest) {
+			if r := compared.members[i].now; c.sustained(r) && compared.ongoing(r) {
 				c.suspectDevice(h, devices[i], s, r, compared.present)
 			}
 		}

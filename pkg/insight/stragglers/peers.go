@@ -16,9 +16,12 @@ type comparison struct {
 	follow bool
 }
 
-// run is an uninterrupted time in which a member was slow.
+// run is a time in which a member was slow. Steps in which nothing could be compared, in an evaluation of the whole job say, do
+// not interrupt it.
 type run struct {
 	from, to int // steps, to included
+	first    int // number of the first comparison, and
+	last     int // of the last one
 	count    int // steps in which it was slow
 	sum      float64
 	z        float64 // at its end
@@ -44,6 +47,7 @@ type spread struct {
 	many    int         // how many that were, at most
 	slowers map[int]int // how often each of them was among the many
 	latest  int         // the last step with something to compare, -1 for none
+	number  int         // comparisons so far
 }
 
 // compare holds members against each other, step by step.
@@ -76,6 +80,7 @@ func (p *pass) compare(c comparison) *spread {
 			continue
 		}
 		s.latest = t
+		s.number++
 		if !c.follow && most <= c.limit*least {
 			continue // all are alike
 		}
@@ -131,11 +136,8 @@ func (p *pass) outliers(c comparison, s *spread, t int, values []float64, who []
 		}
 	}
 	if len(values) > 2 && float64(many) > p.limits.MostSuspects*float64(len(values)) {
-		if s.uneven.count == 0 || t-s.uneven.to > p.gap() {
-			s.uneven = run{from: t}
-		}
-		s.uneven.to, s.many = t, max(s.many, many)
-		s.uneven.count++
+		s.uneven.take(t, s.number)
+		s.many = max(s.many, many)
 		s.uneven.sum += s.skew[t]
 		if s.slowers == nil {
 			s.slowers = make(map[int]int)
@@ -159,11 +161,7 @@ func (p *pass) outliers(c comparison, s *spread, t int, values []float64, who []
 		}
 		m := &s.members[who[i]]
 		m.slow++
-		if m.now.count == 0 || t-m.now.to > p.gap() {
-			m.now = run{from: t}
-		}
-		m.now.to = t
-		m.now.count++
+		m.now.take(t, s.number)
 		m.now.sum += ratio
 		m.now.z = min(z, mostOfComparison)
 		if p.sustained(m.now) {
@@ -193,17 +191,27 @@ func deviationOf(sorted []float64, middle float64) float64 {
 	return max(medianOf(deviations), middle*0.005)
 }
 
-// gap is how many steps apart two of one run may be: one in between may be better, or not there.
-func (p *pass) gap() int { return 2 }
+// gap is how many comparisons apart two of one run may be: one in between may be better.
+const gap = 2
 
-// sustained reports whether a run is no single moment.
+// take adds a step to a run, or begins a new one.
+func (r *run) take(t, number int) {
+	if r.count == 0 || number-r.last > gap {
+		*r = run{from: t, first: number}
+	}
+	r.to, r.last = t, number
+	r.count++
+}
+
+// sustained reports whether a run is no single moment: it is long enough, and the member was slow in two thirds of it.
 func (p *pass) sustained(r run) bool {
-	length := time.Duration(r.to-r.from+1) * p.step
-	return r.count >= 2 && length >= time.Duration(p.limits.SustainedMinutes*float64(time.Minute)) && 3*r.count >= 2*(r.to-r.from+1)
+	least := time.Duration(p.limits.SustainedMinutes * float64(time.Minute))
+	return r.count >= 2 && time.Duration(r.to-r.from+1)*p.step >= least && 3*time.Duration(r.count)*p.step >= 2*least &&
+		3*r.count >= 2*(r.last-r.first+1)
 }
 
 // ongoing reports whether a run reaches the end of what was compared.
-func (p *pass) ongoing(r run, latest int) bool { return r.count > 0 && latest-r.to < p.gap() }
+func (s *spread) ongoing(r run) bool { return r.count > 0 && s.number-r.last < gap }
 
 func (p *pass) blank() []float64 {
 	values := make([]float64, p.steps)

@@ -113,7 +113,7 @@ func (c *trial) compareRanks() *outcome {
 	for i := range o.members {
 		m := &o.members[i]
 		switch {
-		case c.sustained(m.now) && c.ongoing(m.now, o.latest):
+		case c.sustained(m.now) && o.ongoing(m.now):
 			o.suspects = append(o.suspects, c.rankSuspect(o, i, m.now, true))
 		case m.last.count > 0:
 			o.past = append(o.past, c.rankSuspect(o, i, m.last, false))
