@@ -41,11 +41,15 @@ func (c *trial) conclude(ranks *outcome, h *hardware) {
 		j.ID, j.Severity, j.Confidence = Uneven, insight.Info, insight.Low
 		j.Text = "Clocks differ between so many of the job's GPUs that none stands out."
 	case h.compared >= 2:
-		j.ID, j.Severity, j.Confidence = Even, insight.OK, insight.Low
-		j.Text = fmt.Sprintf("The %d GPUs that can be compared are alike in clock and power; whether ranks keep pace is not known.", h.compared)
-		if h.profiled {
+		if j.Confidence = insight.Low; h.profiled {
 			j.Confidence = insight.Medium
 		}
+		if len(h.past) > 0 {
+			c.over(h.past)
+			break
+		}
+		j.ID, j.Severity = Even, insight.OK
+		j.Text = fmt.Sprintf("The %d GPUs that can be compared are alike in clock and power; whether ranks keep pace is not known.", h.compared)
 	case len(c.ranks) <= 1 && len(c.team.devices) <= 1:
 		j.ID, j.Severity, j.Text = Alone, insight.OK, "One rank alone has no peers."
 	default:
@@ -146,8 +150,6 @@ func (c *trial) confidenceOf(ranks *outcome, h *hardware) insight.Confidence {
 		return insight.Low
 	case ranks.suspects[0].hardware:
 		return insight.High
-	case h.compared < 2 && len(c.team.devices) > 0:
-		return insight.Medium
 	default:
 		return insight.Medium
 	}
@@ -222,12 +224,7 @@ func (c *trial) calm(ranks *outcome) {
 	}
 	switch {
 	case len(ranks.past) > 0:
-		first := ranks.past[0]
-		j.ID, j.Severity, j.Suspects = Past, insight.Info, ranks.past
-		j.Text = c.who(first) + fmt.Sprintf(" was slower than its peers, by %s, and is not any more.", percent(first.Ratio-1))
-		c.find(insight.Reason{ID: Past, Severity: insight.Info, Text: j.Text, Since: first.Since, Evidence: first.Evidence, Action: insight.Action{
-			Text: "Nothing now; if it comes again, look at what it had in common.", Who: gpu.XIDOperator,
-		}})
+		c.over(ranks.past)
 	case ranks.moments > 0:
 		j.ID, j.Severity = Momentary, insight.Info
 		j.Text = fmt.Sprintf("%d of %d ranks were slower than their peers for moments, none for %g minutes.", ranks.moments, ranks.present, c.limits.SustainedMinutes)
@@ -239,6 +236,19 @@ func (c *trial) calm(ranks *outcome) {
 			j.Confidence = insight.Low
 		}
 	}
+}
+
+// over names who was slow and is not any more.
+func (c *trial) over(past []Suspect) {
+	j, first := c.job, past[0]
+	j.ID, j.Severity, j.Suspects = Past, insight.Info, past
+	j.Text = c.who(first) + fmt.Sprintf(" was slower than its peers, by %s, and is not any more.", percent(first.Ratio-1))
+	if first.Evidence[0].Metric == exchangeSeconds {
+		j.Text = c.who(first) + " kept the others waiting, and does not any more."
+	}
+	c.find(insight.Reason{ID: Past, Severity: insight.Info, Text: j.Text, Since: first.Since, Evidence: first.Evidence, Action: insight.Action{
+		Text: "Nothing now; if it comes again, look at what it had in common.", Who: gpu.XIDOperator,
+	}})
 }
 
 // slowed reports whether the whole job is slower than it was.

@@ -19,6 +19,7 @@ type hardware struct {
 	profiled  bool
 	clockLost []float64 // by step, the share of clock that the slowest lacks
 	byDevice  map[int]*Suspect
+	past      []Suspect // slow for long enough and not any more, by clock
 }
 
 // kind is what must be the same for two devices to be peers.
@@ -81,7 +82,7 @@ func (c *trial) compareDevices() *hardware {
 	for i, d := range c.team.devices {
 		nodes[i] = c.pass.devices.Subjects[d].Node
 	}
-	h.suspects = c.collapse(h.suspects, nodes)
+	h.suspects, h.past = c.collapse(h.suspects, nodes), c.collapse(h.past, nodes)
 	return h
 }
 
@@ -157,8 +158,15 @@ func (c *trial) comparePeers(h *hardware, members []int, busy [][]float64, metri
 			h.uneven = h.uneven || c.sustained(compared.uneven) && compared.ongoing(compared.uneven)
 		}
 		for i := range compared.members {
-			if r := compared.members[i].now; c.sustained(r) && compared.ongoing(r) {
-				c.suspectDevice(h, devices[i], s, r, compared.present)
+			m := compared.members[i]
+			switch {
+			case c.sustained(m.now) && compared.ongoing(m.now):
+				c.suspectDevice(h.byDevice, devices[i], s, m.now, compared.present)
+			case m.last.count > 0 && s.metric == smClock:
+				was := make(map[int]*Suspect, 1)
+				c.suspectDevice(was, devices[i], s, m.last, compared.present)
+				was[devices[i]].Until = c.time(m.last.to) + c.step.Milliseconds()
+				h.past = append(h.past, *was[devices[i]])
 			}
 		}
 	}
@@ -182,9 +190,10 @@ func (c *trial) working(members []int, busy [][]float64) []bool {
 	return works
 }
 
-func (c *trial) suspectDevice(h *hardware, device int, s signal, r run, present int) {
+// suspectDevice adds what a signal says of a device.
+func (c *trial) suspectDevice(byDevice map[int]*Suspect, device int, s signal, r run, present int) {
 	subject := c.pass.devices.Subjects[device]
-	found := h.byDevice[device]
+	found := byDevice[device]
 	if found == nil {
 		found = &Suspect{
 			Kind: "gpu", Node: subject.Node, Workload: -1, Device: device, Members: 1, Ratio: r.ratio(), Score: 1 / r.ratio(), Z: r.z,
@@ -193,7 +202,7 @@ func (c *trial) suspectDevice(h *hardware, device int, s signal, r run, present 
 		if present == 2 {
 			found.Z = 0
 		}
-		h.byDevice[device] = found
+		byDevice[device] = found
 	}
 	found.Since = min(found.Since, c.time(r.from))
 	found.hardware = found.hardware || s.strong
