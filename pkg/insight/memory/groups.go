@@ -92,12 +92,7 @@ func (g *groups) parents(subjects []insight.Subject) map[gpu.Identity]bool {
 	return g.split
 }
 
-// ownerOf is the most trusted owner that names anybody.
-func ownerOf(s insight.Subject) (gpu.Owner, bool) {
-	for _, o := range s.Owners {
-		if o.Known() {
-			return o, true
-		}
-	}
-	return gpu.Owner{}, false
+// owned reports whether any owner names anybody.
+func owned(s insight.Subject) bool {
+	return slices.ContainsFunc(s.Owners, gpu.Owner.Known)
 }

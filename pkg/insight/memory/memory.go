@@ -100,7 +100,7 @@ func Judge(in Input, limits Limits, options Options) Result {
 		p.groups = groupsOf(in.Workloads.Subjects)
 	}
 	for _, s := range in.Devices.Subjects {
-		if _, owned := ownerOf(s); owned {
+		if owned(s) {
 			p.owned[s.Cluster] = true
 		}
 	}
@@ -135,7 +135,7 @@ type subject struct {
 func (p *pass) judge(row int) Verdict {
 	s := &subject{pass: p, Subject: p.in.Devices.Subjects[row], row: row}
 	v := Verdict{Subject: row}
-	_, s.owned = ownerOf(s.Subject)
+	s.owned = owned(s.Subject)
 	s.measure()
 	v.Usage = s.usage
 	if s.MIGEnabled && !s.IsMIG() {

@@ -24,7 +24,7 @@ func (c *trial) conclude(ranks *outcome, h *hardware) {
 	switch {
 	case ranks != nil && len(ranks.suspects) > 0:
 		c.agree(ranks.suspects, h)
-		c.name(ranks.suspects, c.confidenceOf(ranks, h))
+		c.name(ranks.suspects, confidenceOf(ranks))
 	case ranks != nil && c.sustained(ranks.uneven) && ranks.ongoing(ranks.uneven):
 		c.uneven(ranks)
 	case len(h.suspects) > 0 && ranks != nil && ranks.inner:
@@ -76,12 +76,12 @@ func (c *trial) name(suspects []Suspect, confidence insight.Confidence) {
 
 // blame says what a suspect does, without a full stop.
 func (c *trial) blame(s Suspect) string {
-	switch metric := s.Evidence[0].Metric; {
-	case metric == stepSeconds || metric == smClock:
+	switch s.Evidence[0].Metric {
+	case stepSeconds, smClock:
 		return fmt.Sprintf("%s is slower than its peers, by %s", c.who(s), percent(s.Ratio-1))
-	case metric == exchangeSeconds:
+	case exchangeSeconds:
 		return c.who(s) + " keeps the others waiting"
-	case metric == power:
+	case power:
 		return c.who(s) + " differs from its peers in power"
 	default:
 		return c.who(s) + " does less than its peers"
@@ -144,7 +144,7 @@ func (c *trial) agree(suspects []Suspect, h *hardware) {
 	}
 }
 
-func (c *trial) confidenceOf(ranks *outcome, h *hardware) insight.Confidence {
+func confidenceOf(ranks *outcome) insight.Confidence {
 	switch {
 	case ranks.present == 2:
 		return insight.Low
