@@ -45,6 +45,7 @@ func TestForgedChannelsAreRefused(t *testing.T) {
 			"a range that overflows":      func(c *channel) { c.RangeMs = 1 << 62 },
 			"a range before now":          func(c *channel) { c.RangeMs = -1 },
 			"more columns than are shown": func(c *channel) { c.Groups = make([]channelGroup, 1001) },
+			"no columns":                  func(c *channel) { c.Nodes = nil },
 			"an unknown spread":           func(c *channel) { c.Spread = "all" },
 			"a heatmap of too many bins": func(c *channel) {
 				c.Spread, c.Nodes, c.Edges = query.ReduceHeatmap, nil, make([]float64, 100_000)
@@ -132,7 +133,6 @@ func TestOddChannelsRun(t *testing.T) {
 			"a long step":           func(c *channel) { c.StepMs = maxGrid.Milliseconds() },
 			"no period":             func(c *channel) { c.PeriodMs, c.IntervalMs, c.RangeMs = 0, 0, 0 },
 			"a long period":         func(c *channel) { c.PeriodMs, c.MeasuredMs = maxGrid.Milliseconds(), maxGrid.Milliseconds() },
-			"no columns":            func(c *channel) { c.Nodes = nil },
 			"columns without names": func(c *channel) { c.Nodes = []channelNode{{Devices: make([]channelDevice, 3)}} },
 			"a column twice":        func(c *channel) { c.Nodes = append(c.Nodes, c.Nodes...) },
 			"groups of none":        func(c *channel) { c.Groups = []channelGroup{nil, {}} },

@@ -47,6 +47,9 @@ type rowFeed struct {
 
 // rowFeedOf is the feed of a metric query's channel.
 func (d *Datasource) rowFeedOf(path string, c channel, q query.Query) (*rowFeed, error) {
+	if c.width() == 0 {
+		return nil, errNoChannel
+	}
 	m, err := q.MetricIn(d.catalog)
 	if err != nil {
 		return nil, err

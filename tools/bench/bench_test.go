@@ -14,7 +14,7 @@ BenchmarkDecodeRange/ours-2         	      20	  70000000 ns/op	 416.00 MB/s	1760
 BenchmarkDecodeRange/client_golang-2	       1	 900000000 ns/op	  27.00 MB/s	241000000 B/op	 2090000 allocs/op
 BenchmarkDecodeRange/client_golang-2	       1	 960000000 ns/op	  27.00 MB/s	241000000 B/op	 2090000 allocs/op
 BenchmarkDecodeRange/client_golang-2	       1	1000000000 ns/op	  27.00 MB/s	241000000 B/op	 2090000 allocs/op
-BenchmarkLiveDelay-2                	     200	         0 ns/op	         0.3100 p99-share	        31.0 p99-ms
+BenchmarkStreamDelay/gpus-64-2                	     200	         0 ns/op	         0.3100 p99-share	        31.0 p99-ms
 PASS
 `
 
