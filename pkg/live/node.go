@@ -139,8 +139,8 @@ func (n *node) stopTimers() {
 }
 
 // adopt takes a schema and the agent's clock in it. first is whether it answers the request that was sent at that time.
-// renamed is whether the node has another name than before.
-func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first bool) (renamed bool) {
+// It returns the schema that the samples are of, and whether the node has another name than before.
+func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first bool) (adopted *Schema, renamed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.schema == nil || n.schema.Wire.GetEpoch() != schema.GetEpoch() {
@@ -166,7 +166,7 @@ func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first 
 		n.tellState()
 	}
 	n.setState(Connected, nil)
-	return renamed
+	return n.schema, renamed
 }
 
 // name calls the node what discovery does, and else what its agent does by now. The caller holds mu.
@@ -251,7 +251,7 @@ func (n *node) take(s *session, sample wire.Sample, arrived time.Time) {
 		n.drops.Future++
 		return
 	}
-	if !n.ring.add(n.schema, sample) {
+	if !n.ring.addState(n.schema, sample, s.state) {
 		n.drops.Late++
 		return
 	}

@@ -113,6 +113,25 @@ func (s scale) reading(c cell) gpu.Reading {
 
 // add appends a sample. It is false when the sample's time is not after the newest.
 func (r *ring) add(schema *Schema, sample wire.Sample) bool {
+	return r.addRow(schema, sample, func(row []cell) {
+		for i, reading := range sample.Readings {
+			row[i] = schema.scale(i).toCell(reading, r.block.cells[i].value)
+		}
+	})
+}
+
+// addState is add of what a stream's state holds: the integers, which readings are made of.
+func (r *ring) addState(schema *Schema, sample wire.Sample, state *wire.State) bool {
+	return r.addRow(schema, sample, func(row []cell) {
+		values, states := state.Values()
+		for i, v := range values {
+			row[i] = cell{v, uint8(states[i])}
+		}
+	})
+}
+
+// addRow appends a sample as the row that fill makes of it.
+func (r *ring) addRow(schema *Schema, sample wire.Sample, fill func([]cell)) bool {
 	t := sample.Time.UnixMilli()
 	if !r.empty() && t <= r.last {
 		return false
@@ -127,9 +146,7 @@ func (r *ring) add(schema *Schema, sample wire.Sample) bool {
 		r.open, r.first = schema, t
 	}
 	row := r.shared.row(width)
-	for i, reading := range sample.Readings {
-		(*row)[i] = schema.scale(i).toCell(reading, r.block.cells[i].value)
-	}
+	fill(*row)
 	r.block.append(t, int64(sample.Seq), *row)
 	r.shared.rows.Put(row)
 	r.last = t

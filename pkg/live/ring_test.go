@@ -127,3 +127,29 @@ func TestALineBeginsWithWhatSaysSomething(t *testing.T) {
 	r.add(schema, ringSample(2, 1, gpu.Read(5)))
 	require.Equal(t, []int64{1, 2}, r.series("gpu_power_watts", 0)[0].Times, "a lost device is a gap from the start")
 }
+
+// A sample that is remembered as the integers that came is read back as one that is remembered by its readings.
+func TestRingTakesAStateAsItsReadings(t *testing.T) {
+	load := newTraining("n1", 2, 16)
+	schema := newSchema(Target{Node: "n1"}, load.schema)
+	encoder, state := wire.NewState(len(load.schema.GetColumns())), wire.NewState(len(load.schema.GetColumns()))
+	byState, byReading := newRing(&rings{limit: 1 << 20}, 1<<20, time.Hour), newRing(&rings{limit: 1 << 20}, 1<<20, time.Hour)
+	at := time.UnixMilli(1_800_000_000_000)
+	for n := range 200 {
+		sample := load.next(at.Add(time.Duration(n) * time.Second))
+		sample.Seq = uint64(n + 1)
+		sample.Readings[n%len(sample.Readings)] = gpu.Absent(gpu.Lost)
+		tick, err := encoder.AppendSample(nil, load.schema.GetColumns(), sample)
+		require.NoError(t, err)
+		_, _, err = state.Apply(tick)
+		require.NoError(t, err)
+		state.Read(load.schema.GetColumns(), sample.Readings)
+		require.True(t, byReading.add(schema, sample))
+		require.True(t, byState.addState(schema, sample, state))
+	}
+	var want, got []wire.Sample
+	byReading.samples(0, func(_ *Schema, s wire.Sample) { want = append(want, s) })
+	byState.samples(0, func(_ *Schema, s wire.Sample) { got = append(got, s) })
+	require.Len(t, got, 200)
+	require.Equal(t, want, got)
+}

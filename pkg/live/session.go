@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
@@ -18,9 +19,10 @@ type session struct {
 	node *node
 	conn *websocket.Conn
 
-	sent    time.Time // when the request was sent
-	resume  string    // epoch asked to resume
-	decoder *wire.Decoder
+	sent    time.Time      // when the request was sent
+	resume  string         // epoch asked to resume
+	columns []*wire.Column // of what follows, shared with other nodes
+	state   *wire.State    // of them; nil before the first schema
 	period  time.Duration
 	began   time.Time // when the schema came
 	seq     uint64    // newest in this stream
@@ -60,8 +62,9 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 	// Once for all reads: a context for each would cost as much as the reading.
 	stop := context.AfterFunc(ctx, func() { _ = conn.CloseNow() })
 	defer stop()
+	reading := context.WithoutCancel(ctx)
 	for {
-		kind, reader, err := conn.Reader(context.WithoutCancel(ctx))
+		kind, reader, err := conn.Reader(reading)
 		if err != nil {
 			return end(err)
 		}
@@ -79,7 +82,7 @@ func (n *node) session(ctx context.Context, connected func()) *Error {
 		}
 		n.hub.reuse(buffer)
 		switch {
-		case s.decoder == nil:
+		case s.state == nil:
 		case connected != nil:
 			watchdog.Stop()
 			watchdog = time.AfterFunc(max(cfg.IdleTimeout, 3*s.period), func() { cancel(errIdle) })
@@ -172,6 +175,10 @@ func (n *node) closed(conn *websocket.Conn) {
 }
 
 func (s *session) message(raw []byte, arrived time.Time) error {
+	// Nearly all messages are batches, which are read as they come.
+	if ticks, ok := wire.CutBatch(raw); ok {
+		return s.batch(ticks, arrived)
+	}
 	var m wire.Message
 	if err := proto.Unmarshal(raw, &m); err != nil {
 		return &garbageError{"it sends messages that are not a warpwatch stream's"}
@@ -180,20 +187,14 @@ func (s *session) message(raw []byte, arrived time.Time) error {
 	case *wire.Message_Schema:
 		return s.schema(body.Schema, arrived)
 	case *wire.Message_Batch:
-		for _, tick := range body.Batch.GetTicks() {
-			if err := s.tick(tick, arrived); err != nil {
-				return err
-			}
+		// Of an agent that says more in it.
+		ticks, err := proto.Marshal(body.Batch)
+		if err != nil {
+			return fmt.Errorf("read batch: %w", err) // not reached: it was read before
 		}
-		// Only now: who waits for it wants all of the ring, not its older half.
-		if s.fresh {
-			s.node.caughtUp()
-		}
-		if hub := s.node.hub; hub.rings.full() {
-			hub.makeRoom()
-		}
+		return s.batch(ticks, arrived)
 	case *wire.Message_Heartbeat:
-		if s.decoder == nil {
+		if s.state == nil {
 			return &garbageError{"it sends a heartbeat before the schema"}
 		}
 		agent, err := agentTime(body.Heartbeat.GetClockUnixMs())
@@ -215,7 +216,7 @@ func (s *session) message(raw []byte, arrived time.Time) error {
 
 // besides takes what comes besides samples. Without a schema it says nothing.
 func (s *session) besides(take func() error) error {
-	if s.decoder == nil {
+	if s.state == nil {
 		return nil
 	}
 	return take()
@@ -224,8 +225,7 @@ func (s *session) besides(take func() error) error {
 func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 	agent, timed := agentTime(sent.GetClockUnixMs())
 	sent.ClockUnixMs = 0 // it is no part of what the schema says
-	decoder, err := wire.NewDecoder(sent)
-	if err != nil {
+	if _, err := wire.NewDecoder(sent); err != nil {
 		var version *wire.VersionError
 		if errors.As(err, &version) {
 			return version
@@ -235,46 +235,69 @@ func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 	if timed != nil {
 		return timed
 	}
-	first := s.decoder == nil
-	s.decoder, s.seq = decoder, 0
+	first := s.state == nil
+	s.state, s.seq = wire.NewState(len(sent.GetColumns())), 0
 	s.period = time.Duration(sent.GetPeriodMs()) * time.Millisecond
 	if first {
 		s.began = arrived
 		s.resumed = s.resume != ""
 	}
-	if renamed := s.node.adopt(sent, agent, s.sent, arrived, first); renamed && !first {
+	adopted, renamed := s.node.adopt(sent, agent, s.sent, arrived, first)
+	s.columns = adopted.Wire.GetColumns()
+	if renamed && !first {
 		s.node.hub.learned(s.node)
-	}
-	// The columns are those that other nodes have, too, by now.
-	if s.decoder, err = wire.NewDecoder(sent); err != nil {
-		return fmt.Errorf("read schema: %w", err) // not reached: it was read before
 	}
 	return nil
 }
 
-func (s *session) tick(tick *wire.Tick, arrived time.Time) error {
-	if s.decoder == nil {
-		return &garbageError{"it sends samples before the schema"}
+// batch takes the ticks of a message.
+func (s *session) batch(ticks []byte, arrived time.Time) error {
+	for len(ticks) > 0 {
+		var err error
+		if ticks, err = s.tick(ticks, arrived); err != nil {
+			return err
+		}
 	}
-	if tick.GetSeq() == s.seq {
+	// Only now: who waits for it wants all of the ring, not its older half.
+	if s.fresh {
+		s.node.caughtUp()
+	}
+	if hub := s.node.hub; hub.rings.full() {
+		hub.makeRoom()
+	}
+	return nil
+}
+
+// tick takes the first of ticks, and says what follows it.
+func (s *session) tick(ticks []byte, arrived time.Time) (rest []byte, err error) {
+	if s.state == nil {
+		return nil, &garbageError{"it sends samples before the schema"}
+	}
+	head, rest, err := wire.NextTick(ticks)
+	if err != nil {
+		return nil, &garbageError{"it sends messages that are not a warpwatch stream's"}
+	}
+	if head.Seq == s.seq {
 		s.node.repeated()
-		return nil
+		return rest, nil
 	}
-	if tick.GetSeq() < s.seq {
+	if head.Seq < s.seq {
 		// Its deltas belong between others, so no later value could be trusted. A new stream starts clean.
 		s.node.reordered()
-		return &disorderError{tick.GetSeq(), s.seq}
+		return nil, &disorderError{head.Seq, s.seq}
 	}
-	if _, err := agentTime(tick.GetTimeUnixMs()); err != nil {
-		return err
+	if _, err := agentTime(head.Time.UnixMilli()); err != nil {
+		return nil, err
 	}
-	sample, err := s.decoder.Decode(tick)
-	if err != nil {
-		return &garbageError{"it sends samples that do not fit the schema (" + err.Error() + ")"}
+	if head, rest, err = s.state.Apply(ticks); err != nil {
+		return nil, &garbageError{"it sends samples that do not fit the schema (" + err.Error() + ")"}
 	}
-	s.seq = sample.Seq
-	s.node.take(s, sample, arrived)
-	return nil
+	// A sample is the subscribers' to keep.
+	readings := make([]gpu.Reading, s.state.Columns())
+	s.state.Read(s.columns, readings)
+	s.seq = head.Seq
+	s.node.take(s, wire.Sample{Seq: head.Seq, Time: head.Time, Readings: readings, Dropped: head.Dropped}, arrived)
+	return rest, nil
 }
 
 // agentTime is a time of the agent's clock, which may be far off, but not so far that differences do not fit a

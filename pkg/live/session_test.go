@@ -108,3 +108,19 @@ func TestOtherMessagesArePassedOver(t *testing.T) {
 	require.NoError(t, s.message(encoded(t, tickMessage(1, now.UnixMilli())), now))
 	require.EqualValues(t, 1, s.seq)
 }
+
+// An agent that says more, in a batch and in its ticks, is read as far as this build knows.
+func TestBatchesThatSayMore(t *testing.T) {
+	s := newSession(t)
+	now := time.Now()
+	require.NoError(t, s.message(encoded(t, schemaMessage(now.UnixMilli())), now))
+	unknown := protowire.AppendBytes(protowire.AppendTag(nil, 900, protowire.BytesType), []byte("new"))
+	require.NoError(t, s.message(append(encoded(t, tickMessage(1, now.UnixMilli())), unknown...), now))
+	more := tickMessage(2, now.UnixMilli()+1000)
+	more.GetBatch().GetTicks()[0].ProtoReflect().SetUnknown(protowire.AppendFixed64(protowire.AppendTag(nil, 90, protowire.Fixed64Type), 7))
+	require.NoError(t, s.message(encoded(t, more), now.Add(time.Second)))
+	require.EqualValues(t, 2, s.seq)
+	series := s.node.ring.series("gpu_power_watts", 0)
+	require.Equal(t, []float64{5, 10}, series[0].Values)
+	require.ErrorContains(t, s.message([]byte{0x12, 0x02, 0x0a, 0x05}, now), "not a warpwatch stream's")
+}

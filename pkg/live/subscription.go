@@ -47,6 +47,8 @@ type Subscription struct {
 	ended   chan struct{}
 
 	mu      sync.Mutex
+	busy    bool // pump has an update in its hand, which comes before others
+	closed  bool // updates is
 	queues  map[*node]*queue
 	order   []*queue // whose turn it is, one entry for each queued update
 	err     error
@@ -109,7 +111,12 @@ func (s *Subscription) end(why error) {
 // pump moves updates from the queues to the channel. It is the only one that sends.
 func (s *Subscription) pump() {
 	defer close(s.ended)
-	defer close(s.updates)
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.closed = true
+		close(s.updates)
+	}()
 	for {
 		u, ok := s.next()
 		if !ok {
@@ -131,6 +138,7 @@ func (s *Subscription) pump() {
 func (s *Subscription) next() (Update, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.busy = true
 	for len(s.order) > 0 {
 		q := s.order[0]
 		s.order[0] = nil
@@ -143,7 +151,9 @@ func (s *Subscription) next() (Update, bool) {
 		case len(q.samples) > 0:
 			u := q.samples[0]
 			q.samples[0] = Update{}
-			q.samples = q.samples[1:]
+			if q.samples = q.samples[1:]; len(q.samples) == 0 {
+				q.samples = nil
+			}
 			u.Dropped, q.dropped = q.dropped, 0
 			return u, true
 		case len(q.events) > 0:
@@ -160,6 +170,7 @@ func (s *Subscription) next() (Update, bool) {
 			return u, true
 		}
 	}
+	s.busy = false
 	return Update{}, false
 }
 
@@ -169,6 +180,10 @@ const pastTicks = 10_000
 // offer is false when an older sample had to go for it. live is whether it is of now.
 func (s *Subscription) offer(n *node, u Update, live bool) (kept bool) {
 	s.mu.Lock()
+	if live && s.handOver(u) {
+		s.mu.Unlock()
+		return true
+	}
 	q := s.queue(n)
 	most := s.hub.cfg.QueueTicks
 	if !live {
@@ -189,6 +204,19 @@ func (s *Subscription) offer(n *node, u Update, live bool) (kept bool) {
 	s.mu.Unlock()
 	s.signal()
 	return kept
+}
+
+// handOver gives an update to a subscriber that waits for one while nothing else is on its way to it. The caller holds mu.
+func (s *Subscription) handOver(u Update) bool {
+	if s.busy || s.closed || len(s.order) > 0 {
+		return false
+	}
+	select {
+	case s.updates <- u:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *Subscription) offerStatus(n *node, status NodeStatus) {

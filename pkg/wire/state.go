@@ -162,6 +162,20 @@ func NextTick(ticks []byte) (head Head, rest []byte, err error) {
 	return t.head, rest, err
 }
 
+// Values are what each column holds: the integer, which is the last one where the state says that there is none, and the
+// state. They are the state's own: they change with it, and must not be written to.
+func (s *State) Values() (values []int64, states []gpu.State) { return s.values, s.states }
+
+// CutBatch is the ticks of a Message that is a Batch and nothing else. It is false for any other.
+func CutBatch(message []byte) (ticks []byte, ok bool) {
+	n, kind, size := protowire.ConsumeTag(message)
+	if size < 0 || n != messageBatch || kind != protowire.BytesType {
+		return nil, false
+	}
+	ticks, more := protowire.ConsumeBytes(message[size:])
+	return ticks, more >= 0 && size+more == len(message)
+}
+
 // AppendBatch appends the Message that carries ticks, which are fields of a Batch.
 func AppendBatch(dst, ticks []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, messageBatch, protowire.BytesType), ticks)
@@ -261,7 +275,13 @@ func cutTick(ticks []byte) (t rawTick, rest []byte, err error) {
 			if body = body[size:]; !t.packed(n, v) {
 				return rawTick{}, nil, errCut
 			}
-		case protowire.Fixed32Type, protowire.Fixed64Type, protowire.StartGroupType, protowire.EndGroupType:
+		case protowire.Fixed32Type, protowire.Fixed64Type:
+			size := protowire.ConsumeFieldValue(n, kind, body)
+			if size < 0 || n <= tickDropped {
+				return rawTick{}, nil, errCut
+			}
+			body = body[size:] // of an agent that knows more
+		case protowire.StartGroupType, protowire.EndGroupType:
 			return rawTick{}, nil, errCut
 		}
 	}
