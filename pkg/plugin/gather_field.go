@@ -43,7 +43,10 @@ func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
 		got = window(ctx, g.live, selection{scope: g.scope, metric: m}, from)
 	}
 	wg.Wait()
-	out.series = timeline.Join(past, g.fromAgents(f, m, past, got))
+	out.series = past
+	if len(got.Series) > 0 {
+		out.series = timeline.Join(past, g.fromAgents(f, m, past, got))
+	}
 	return out
 }
 
@@ -92,13 +95,12 @@ func (g *gathering) maskStep() time.Duration {
 // stepped is history's samples at the starts of the steps that they are of: a server's point is of the time before it.
 func (g *gathering) stepped(f insight.Field, series []gpu.Series, w query.Window) []gpu.Series {
 	out := make([]gpu.Series, len(series))
+	var move shift
 	for i, s := range series {
-		switch f.Of {
-		case insight.Rise:
+		if f.Of == insight.Rise {
 			s = rises(s)
-		default:
 		}
-		out[i] = shifted(s, -w.Step)
+		out[i] = move.by(s, -w.Step)
 	}
 	if f.Of == insight.AnyBits {
 		out = collected(out, g.window.Step)
@@ -106,15 +108,22 @@ func (g *gathering) stepped(f insight.Field, series []gpu.Series, w query.Window
 	return out
 }
 
-// shifted is a series at other times.
-func shifted(s gpu.Series, by time.Duration) gpu.Series {
-	times := make([]int64, len(s.Times))
-	for i, t := range s.Times {
-		times[i] = t + by.Milliseconds()
+// shift puts series at other times. Most series of an answer share their times, and so do the shifted ones.
+type shift struct{ from, to []int64 }
+
+func (m *shift) by(s gpu.Series, by time.Duration) gpu.Series {
+	if !sameSlice(s.Times, m.from) {
+		m.from, m.to = s.Times, make([]int64, len(s.Times))
+		for i, t := range s.Times {
+			m.to[i] = t + by.Milliseconds()
+		}
 	}
-	s.Times = times
+	s.Times = m.to
 	return s
 }
+
+// sameSlice reports whether two slices are the same memory.
+func sameSlice(a, b []int64) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 // rises is how much a counter rose up to each sample from the one before, NaN where that is not known. One that falls was
 // reset and starts again from zero.
@@ -247,8 +256,9 @@ func (g *gathering) workload(ctx context.Context, f insight.Field) fieldSeries {
 	}
 	result := g.history.Metric(ctx, q, m, w)
 	out.failed, out.executed, out.notices = result.Err, result.Executed, result.Notices
+	var move shift
 	for _, s := range result.Series {
-		s = shifted(s, -w.Step)
+		s = move.by(s, -w.Step)
 		if m.Kind == catalog.Counter && f.Of == insight.Rise {
 			s.Values = scaled(s.Values, w.Step.Seconds()) // of a rate, the rise is what it comes to in a step
 		}

@@ -55,9 +55,10 @@ func (g *gathering) deviceGrid(out *gathered) *insight.Devices {
 	for n := range g.fields {
 		f := &g.fields[n]
 		out.say(*f)
+		on := onGrid{times: grid.Times, step: g.window.Step.Milliseconds()}
 		for _, s := range f.series {
 			b := boardOf(s.Device)
-			values := g.laid(s, len(grid.Times))
+			values := on.laid(s)
 			if values == nil {
 				continue
 			}
@@ -79,21 +80,35 @@ func (g *gathering) deviceGrid(out *gathered) *insight.Devices {
 	return grid
 }
 
-// laid is a series on the grid, nil when nothing of it is within.
-func (g *gathering) laid(s gpu.Series, steps int) []float64 {
-	from, _ := g.span()
-	start, step := from.UnixMilli(), g.window.Step.Milliseconds()
+// onGrid lays series on a grid.
+type onGrid struct {
+	times []int64
+	step  int64
+	whole []int64 // times that are known to be those of the grid
+}
+
+// laid is a series on the grid, nil when nothing of it is within. Values that fit as they are are not copied.
+func (g *onGrid) laid(s gpu.Series) []float64 {
+	if sameSlice(s.Times, g.whole) || slices.Equal(s.Times, g.times) {
+		g.whole = s.Times
+		if usable, some := asTheyAre(s.Values); usable {
+			if !some {
+				return nil
+			}
+			return s.Values
+		}
+	}
 	var values []float64
 	for j, t := range s.Times {
-		if t < start || math.IsNaN(s.Values[j]) {
+		if len(g.times) == 0 || t < g.times[0] || math.IsNaN(s.Values[j]) {
 			continue
 		}
-		i := int((t - start) / step)
-		if i >= steps {
+		i := int((t - g.times[0]) / g.step)
+		if i >= len(g.times) {
 			break
 		}
 		if values == nil {
-			values = make([]float64, steps)
+			values = make([]float64, len(g.times))
 			for k := range values {
 				values[k] = math.NaN()
 			}
@@ -101,6 +116,18 @@ func (g *gathering) laid(s gpu.Series, steps int) []float64 {
 		values[i] = s.Values[j]
 	}
 	return values
+}
+
+// asTheyAre reports whether a grid may have the slice, into which it writes where something is infinite, and whether there is
+// any value.
+func asTheyAre(values []float64) (usable, some bool) {
+	for _, v := range values {
+		if math.IsInf(v, 0) {
+			return false, true
+		}
+		some = some || !math.IsNaN(v)
+	}
+	return true, some
 }
 
 // workloadGrid puts all fields of ranks and servers on the grid.
@@ -132,9 +159,10 @@ func (g *gathering) workloadGrid(out *gathered) *insight.Workloads {
 	for n := range g.workloads {
 		f := &g.workloads[n]
 		out.say(*f)
+		on := onGrid{times: grid.Times, step: g.window.Step.Milliseconds()}
 		for _, s := range f.series {
 			if i, ok := at[workloadOf(s)]; ok {
-				if values := g.laid(s, len(grid.Times)); values != nil {
+				if values := on.laid(s); values != nil {
 					grid.Set(f.field, i, values)
 				}
 			}
