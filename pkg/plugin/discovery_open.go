@@ -29,7 +29,8 @@ func (d *Datasource) openAgents(ctx context.Context, base httpclient.Options, so
 	}
 	config := live.Config{
 		Allow: allow, Header: others.Header, TLS: others.TLS, Encrypted: others.Encrypted, DialContext: others.DialContext,
-		Logger: slogger(d.logger), Reader: "warpwatch-plugin/" + backend.PluginConfigFromContext(ctx).PluginVersion,
+		TotalRingBytes: int(agents.MaxBytes),
+		Logger:         slogger(d.logger), Reader: "warpwatch-plugin/" + backend.PluginConfigFromContext(ctx).PluginVersion,
 	}
 	for i, g := range agents.Groups {
 		key := fmt.Sprintf("agents.groups[%d]", i)

@@ -134,3 +134,15 @@ func FuzzAgentFile(f *testing.F) {
 		}
 	})
 }
+
+func TestAgentMemory(t *testing.T) {
+	s, err := agentsOf(t, `{"static":[{"address":"n1"}],"maxBytes":33554432}`, nil)
+	if err != nil || s.Agents.MaxBytes != 32<<20 || len(s.Unknown) > 0 {
+		t.Errorf("%d, %v, unknown %v", s.Agents.MaxBytes, err, s.Unknown)
+	}
+	for _, bytes := range []string{"-1", "1048576", "1000000000000"} {
+		if _, err := agentsOf(t, `{"static":[{"address":"n1"}],"maxBytes":`+bytes+`}`, nil); err == nil || !strings.Contains(err.Error(), "agents.maxBytes") {
+			t.Errorf("%s: %v", bytes, err)
+		}
+	}
+}

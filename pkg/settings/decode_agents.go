@@ -14,7 +14,7 @@ func secretsOfGroup(id string) string { return "agentgroup_" + id + "_" }
 
 // read fills in the defaults of how agents are found and reached.
 func (in storedAgents) read(secure map[string]string, problems *[]error) Agents {
-	a := Agents{Discovery: Discovery(in.Discovery), Allow: trimmed(in.Allow), Access: in.access(agentSecrets, secure)}
+	a := Agents{Discovery: Discovery(in.Discovery), Allow: trimmed(in.Allow), Access: in.access(agentSecrets, secure), MaxBytes: in.MaxBytes}
 	a.Scheme = cmp.Or(a.Scheme, "http")
 	for _, s := range in.Static {
 		a.Static = append(a.Static, StaticAgent{Cluster: strings.TrimSpace(s.Cluster), Address: withPort(strings.TrimSpace(s.Address))})

@@ -168,6 +168,7 @@ type Agents struct {
 	Allow     []string // host patterns, addresses and networks that may be dialled; empty: none
 	Access             // of agents that are in no group; its Scheme is never empty
 	Groups    []AgentGroup
+	MaxBytes  int64 // of samples of now that are held in memory; 0 for what the live side takes by itself
 }
 
 // Access is how agents are spoken to.

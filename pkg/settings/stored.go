@@ -64,8 +64,9 @@ type storedAgents struct {
 		Cluster string          `json:"cluster"`
 		Content json.RawMessage `json:"content"`
 	} `json:"files"`
-	Allow  []string `json:"allow"`
-	Groups []struct {
+	Allow    []string `json:"allow"`
+	MaxBytes int64    `json:"maxBytes"`
+	Groups   []struct {
 		storedAccess
 
 		ID    string   `json:"id"`

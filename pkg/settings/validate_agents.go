@@ -13,6 +13,9 @@ const (
 	maxAgentFiles  = 50
 	maxAgentGroups = 100
 	maxStatic      = 25_000
+
+	minAgentBytes = 16 << 20
+	maxAgentBytes = 64 << 30
 )
 
 func (v *validator) agents(a Agents, havePrometheus bool) {
@@ -31,6 +34,10 @@ func (v *validator) agents(a Agents, havePrometheus bool) {
 		}
 	default:
 		v.add("agents.discovery", "%q is not a way to find agents: write prometheus, static or off", string(a.Discovery))
+	}
+	if a.MaxBytes != 0 && (a.MaxBytes < minAgentBytes || a.MaxBytes > maxAgentBytes) {
+		v.add("agents.maxBytes", "%d is out of range: write a number of bytes between %d (16 MiB) and %d (64 GiB)",
+			a.MaxBytes, int64(minAgentBytes), int64(maxAgentBytes))
 	}
 	v.atMost("agents.static", len(a.Static), maxStatic)
 	for i, agent := range a.Static {
