@@ -27,7 +27,9 @@ func (d *Datasource) checkLimits() error {
 	_, efficiency := d.efficiencyLimits()
 	_, forecast := d.forecastLimits()
 	_, anomaly := d.anomalyLimits()
-	return errors.Join(bottleneck, health, efficiency, forecast, anomaly)
+	_, memory := d.memoryLimits()
+	_, stragglers := d.stragglersLimits()
+	return errors.Join(bottleneck, health, efficiency, forecast, anomaly, memory, stragglers)
 }
 
 // bottleneckLimits are the limits of the settings over the defaults.

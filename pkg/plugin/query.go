@@ -98,6 +98,10 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 		return d.forecast(ctx, r)
 	case query.TypeAnomaly:
 		return d.anomaly(ctx, r)
+	case query.TypeMemory:
+		return d.memory(ctx, r)
+	case query.TypeStragglers:
+		return d.stragglers(ctx, r)
 	}
 	return nil, badInput(fmt.Errorf("query type %q is not answered by this version", q.Type))
 }

@@ -17,6 +17,9 @@ const (
 	TypeEfficiency = "efficiency" // what became of the time of GPUs, and what it cost
 	TypeForecast   = "forecast"   // what values will be, and when they reach a limit
 	TypeAnomaly    = "anomaly"    // what is not as it was, or not as its peers are
+	TypeMemory     = "memory"     // how much memory is left, and what becomes of it
+	TypeStragglers = "stragglers" // who slows jobs down, and where else their time goes
+	TypeTopology   = "topology"   // how GPUs hang together, and what still fits on those that are split
 )
 
 // maxOptions bounds the text of a query's options, in bytes.
@@ -24,7 +27,7 @@ const maxOptions = 16 << 10
 
 // insightTypes are the query types that judge, in the order that messages list them.
 func insightTypes() []string {
-	return []string{TypeBottleneck, TypeHealth, TypeEfficiency, TypeForecast, TypeAnomaly}
+	return []string{TypeBottleneck, TypeHealth, TypeEfficiency, TypeForecast, TypeAnomaly, TypeMemory, TypeStragglers, TypeTopology}
 }
 
 // Judges reports whether the query asks for a judgement.

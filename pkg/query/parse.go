@@ -115,7 +115,7 @@ func (q Query) validated() (Query, error) {
 		if q, err = q.validatedTable(); err != nil {
 			return Query{}, err
 		}
-	case TypeBottleneck, TypeHealth, TypeEfficiency, TypeForecast, TypeAnomaly:
+	case TypeBottleneck, TypeHealth, TypeEfficiency, TypeForecast, TypeAnomaly, TypeMemory, TypeStragglers, TypeTopology:
 		q = q.validatedInsight()
 	default:
 		return Query{}, fmt.Errorf(`field "queryType": %q is not known; use %s`, shorten(q.Type), oneOf(types))

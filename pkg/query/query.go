@@ -147,7 +147,7 @@ func (q Query) Canonical() []byte {
 	case TypeCoverage:
 	case TypeInventory, TypeProcesses, TypeEvents:
 		q.tables(&doc)
-	case TypeBottleneck, TypeHealth, TypeEfficiency, TypeForecast, TypeAnomaly:
+	case TypeBottleneck, TypeHealth, TypeEfficiency, TypeForecast, TypeAnomaly, TypeMemory, TypeStragglers, TypeTopology:
 		q.judged(&doc)
 	default:
 		doc.Metric, doc.Aggregation = q.Metric, q.Aggregation
