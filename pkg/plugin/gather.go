@@ -108,16 +108,57 @@ type gathering struct {
 	from    time.Time    // without the lead
 	notices []gpu.Notice
 
+	times     []int64 // of the grid
+	seen      seenDevices
 	fields    []fieldSeries // of want.fields
 	workloads []fieldSeries // of want.workloads
 	past      history.Events
 }
 
+// seenDevices numbers the devices of all fields, so that of each field little more than its values is kept.
+type seenDevices struct {
+	mu   sync.Mutex
+	at   map[board]int
+	list []gpu.Device
+}
+
+// lines are the series of a field on a grid, by the numbers of their devices.
+func (k *seenDevices) lines(series []gpu.Series, on onGrid) []deviceLine {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.at == nil {
+		k.at = map[board]int{}
+	}
+	out := make([]deviceLine, 0, len(series))
+	for _, s := range series {
+		values := on.laid(s)
+		if values == nil {
+			continue
+		}
+		b := boardOf(s.Device)
+		at, known := k.at[b]
+		if !known {
+			at = len(k.list)
+			k.at[b] = at
+			k.list = append(k.list, s.Device)
+		}
+		out = append(out, deviceLine{at, values})
+	}
+	return out
+}
+
+// deviceLine is a device's values of a field, one for each step.
+type deviceLine struct {
+	device int
+	values []float64
+}
+
 // fieldSeries is what there is of one field: values at the starts of the grid's steps.
 type fieldSeries struct {
 	field    insight.Field
-	series   []gpu.Series
-	instance bool // it is measured on MIG instances
+	series   []gpu.Series // of workloads
+	lines    []deviceLine       // of devices
+	instance bool         // it is measured on MIG instances
 	failed   error
 	notices  []gpu.Notice
 	executed string
@@ -150,6 +191,8 @@ func (g *gathering) plan(ctx context.Context) {
 	lead := (g.want.lead + w.Step - 1) / w.Step * w.Step
 	w.From, w.To = start.Add(w.Step-lead), end
 	g.window = w
+	first, last := g.span()
+	g.times = insight.NewGrid[insight.Subject](first, last, w.Step, nil).Times
 }
 
 // count is about how many devices the query selects.

@@ -43,10 +43,10 @@ func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
 		got = window(ctx, g.live, selection{scope: g.scope, metric: m}, from)
 	}
 	wg.Wait()
-	out.series = past
 	if len(got.Series) > 0 {
-		out.series = timeline.Join(past, g.fromAgents(f, m, past, got))
+		past = timeline.Join(past, g.fromAgents(f, m, past, got))
 	}
+	out.lines = g.seen.lines(past, onGrid{times: g.times, step: g.window.Step.Milliseconds()})
 	return out
 }
 

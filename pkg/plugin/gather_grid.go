@@ -21,12 +21,10 @@ func (g *gathering) withUnlisted(rows []frames.InventoryRow) []frames.InventoryR
 		known[boardOf(row.Device)] = true
 	}
 	listed := len(rows)
-	for _, f := range g.fields {
-		for _, s := range f.series {
-			if b := boardOf(s.Device); !known[b] && g.request.query.Scope.Matches(s.Device) {
-				known[b] = true
-				rows = append(rows, frames.InventoryRow{Device: s.Device, State: frames.StatePresent})
-			}
+	for _, device := range g.seen.list {
+		if b := boardOf(device); !known[b] && g.request.query.Scope.Matches(device) {
+			known[b] = true
+			rows = append(rows, frames.InventoryRow{Device: device, State: frames.StatePresent})
 		}
 	}
 	if len(rows) > listed {
@@ -52,27 +50,33 @@ func (g *gathering) deviceGrid(out *gathered) *insight.Devices {
 	}
 	from, to := g.span()
 	grid := insight.NewGrid(from, to, g.window.Step, subjects)
+	rowsOf := make([]int, len(g.seen.list)) // of the devices that fields have; -1 for none
+	partsOf := make([][]int, len(g.seen.list))
+	for n, device := range g.seen.list {
+		b := boardOf(device)
+		rowsOf[n] = -1
+		if i, ok := at[b]; ok {
+			rowsOf[n] = i
+		}
+		if !device.IsMIG() {
+			partsOf[n] = instances[b]
+		}
+	}
 	for n := range g.fields {
 		f := &g.fields[n]
 		out.say(*f)
-		on := onGrid{times: grid.Times, step: g.window.Step.Milliseconds()}
-		for _, s := range f.series {
-			b := boardOf(s.Device)
-			values := on.laid(s)
-			if values == nil {
+		for _, l := range f.lines {
+			if i := rowsOf[l.device]; i >= 0 {
+				grid.Set(f.field, i, l.values)
+			}
+			if f.instance {
 				continue
 			}
-			if i, ok := at[b]; ok {
-				grid.Set(f.field, i, values)
-			}
-			if f.instance || s.Device.IsMIG() {
-				continue
-			}
-			for _, i := range instances[b] {
-				grid.Set(f.field, i, values)
+			for _, i := range partsOf[l.device] {
+				grid.Set(f.field, i, l.values)
 			}
 		}
-		f.series = nil // the grid has them
+		f.lines = nil // the grid has them
 		if !grid.Has(f.field) {
 			out.lacks(f.field.Metric)
 		}
