@@ -30,7 +30,7 @@ const (
 type healthOptions struct {
 	health.Options
 
-	Show  string `json:"show"`  // "gpus", "incidents", "" for both
+	Show  string `json:"show"`  // "gpus", "incidents", "" for both; "counts" for how many have each severity
 	Value string `json:"value"` // what an alert rule or expression reads: "severity" (the default), "count", "risk" or "incidents"
 }
 
@@ -91,7 +91,17 @@ func (d *Datasource) health(ctx context.Context, r request) (data.Frames, error)
 	return shownOf(o.Show, map[string]func() *data.Frame{
 		"gpus":      func() *data.Frame { return healthTable(rows, told()) },
 		"incidents": func() *data.Frame { return j.incidents(result.Incidents, r.query.Rows(), told()) },
-	}, "gpus", "incidents")
+		"counts":    func() *data.Frame { return severityRow(result, told()) },
+	}, healthFrames(o.Show)...)
+}
+
+// healthFrames are the frames of an answer; counts are shown only when a query names them.
+func healthFrames(show string) []string {
+	all := []string{"gpus", "incidents", "counts"}
+	if show == "" {
+		return all[:2]
+	}
+	return all
 }
 
 // severities in the order in which they are shown, the worst first.

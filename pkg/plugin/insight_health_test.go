@@ -58,6 +58,16 @@ func TestHealthFromPrometheus(t *testing.T) {
 	}
 }
 
+// One row for panels of one number, and none where nobody could be judged: nothing is not taken for none.
+func TestHealthCounts(t *testing.T) {
+	const text = `{"queryType":"health","options":{"show":"counts"}}`
+	wantCells(t, answerTo(t, sickFleet(t), text)[0], "critical,warning,unknown,info,ok", "2|0|0|0|1")
+	nobody := answerTo(t, exported(t, func(*promtest.Store) {}), text)
+	if n := nobody[0].Rows(); n != 0 {
+		t.Errorf("%d rows where there is no GPU", n)
+	}
+}
+
 func TestHealthForRules(t *testing.T) {
 	d := sickFleet(t)
 	for value, want := range map[string][]string{
@@ -106,7 +116,7 @@ func TestHealthOfNothing(t *testing.T) {
 		`{"lest":"ok"}`:         `field "options": "lest" is not known; use least, limits, show or value`,
 		`{"least":"bad"}`:       `field "options": least: "bad" must be critical, warning, unknown, info, ok or nothing`,
 		`{"value":"x"}`:         `field "options": value: "x" is not known; use severity, count, risk, incidents`,
-		`{"show":"x"}`:          `field "options": show: "x" is not known; use gpus, incidents`,
+		`{"show":"x"}`:          `field "options": show: "x" is not known; use gpus, incidents, counts`,
 		`{"limits":{"busy":7}}`: `field "options": limits: busy: 7 must be from`,
 	} {
 		answer := f.ask(t, time.Hour, nil, map[string]string{"A": `{"queryType":"health","options":` + raw + `}`})["A"]
