@@ -5,13 +5,28 @@ import { Navigate, Route, Routes } from 'react-router-dom';
 import { Lazily } from './Lazily';
 
 const Home = lazy(() => import('./home/Home').then(({ Home: component }) => ({ default: component })));
+const Health = lazy(() => import('./health/HealthPage').then(({ HealthPage: component }) => ({ default: component })));
+const Runbooks = lazy(() =>
+  import('./runbooks/RunbooksPage').then(({ RunbooksPage: component }) => ({ default: component }))
+);
+const Runbook = lazy(() =>
+  import('./runbooks/RunbookPage').then(({ RunbookPage: component }) => ({ default: component }))
+);
+const Metrics = lazy(() =>
+  import('./metrics/MetricsPage').then(({ MetricsPage: component }) => ({ default: component }))
+);
 
-/** The app's pages. */
+/** The app's pages. Each is loaded when it is visited. */
 export function App({ meta }: AppRootProps) {
   return (
     <Lazily>
       <Routes>
-        <Route index element={<Home includes={meta.includes ?? []} />} />
+        <Route index element={<Health />} />
+        <Route path="runbooks" element={<Runbooks />} />
+        <Route path="runbooks/:id" element={<Runbook />} />
+        <Route path="metrics" element={<Metrics />} />
+        <Route path="metrics/:name" element={<Metrics />} />
+        <Route path="status" element={<Home includes={meta.includes ?? []} />} />
         <Route path="*" element={<Navigate to="." replace />} />
       </Routes>
     </Lazily>
