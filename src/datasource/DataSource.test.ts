@@ -2,11 +2,13 @@ import {
   CoreApp,
   type DataQueryRequest,
   type DataQueryResponse,
+  type DataSourceApi,
   type DataSourceInstanceSettings,
   dateTime,
   LoadingState,
 } from '@grafana/data';
 import { config } from '@grafana/runtime';
+import { type DataQuery } from '@grafana/schema';
 import { firstValueFrom, type Observable, of } from 'rxjs';
 
 import { DataSource } from './DataSource';
@@ -106,6 +108,10 @@ describe('what is asked', () => {
     [{ queryType: 'inventory' }, true],
     [{ queryType: 'bottleneck', nodes: ['$node'] }, true],
     [{ queryType: 'health', options: { least: 'warning' } }, true],
+    [{ queryType: 'anomaly' }, false],
+    [{ queryType: 'anomaly', options: { metric: 'gpu_power_watts' } }, true],
+    [{ queryType: 'forecast', options: { of: 'memory' } }, true],
+    [{ queryType: 'forecast', options: { of: 'metric' } }, false],
     [{}, false],
   ])('%j is asked: %s', (query, asked) => {
     expect(dataSource().filterQuery({ refId: 'A', ...query })).toBe(asked);
@@ -121,6 +127,7 @@ describe('what is asked', () => {
     const query = { refId: 'A', nodes: ['$node'], clusters: ['$cluster'], expr: 'up' };
     expect(dataSource().applyTemplateVariables(query, {})).toEqual({
       refId: 'A',
+      schemaVersion: 1,
       queryType: 'promql',
       nodes: ['a', 'b.c'],
       clusters: [],
@@ -174,12 +181,7 @@ describe('variables', () => {
   test('come from the backend, under the parents that the dashboard has chosen', async () => {
     mockGetResource.mockResolvedValue({ values: VALUES, notices: [] });
     expect(await dataSource().metricFindQuery('gpus(cluster=$cluster, node=$node)')).toEqual(VALUES);
-    expect(mockGetResource).toHaveBeenCalledWith('variables', {
-      kind: 'gpu',
-      cluster: [],
-      node: ['a', 'b.c'],
-      gpu: [],
-    });
+    expect(mockGetResource).toHaveBeenCalledWith('variables', { kind: 'gpu', node: ['a', 'b.c'] });
   });
 
   test('are a frame of text and value for Grafana’s variable editor', async () => {
@@ -193,10 +195,128 @@ describe('variables', () => {
       ['value', ['GPU-1']],
     ]);
     expect(frame.meta.notices).toEqual(notices);
+    expect(mockGetResource).toHaveBeenCalledWith(
+      'variables',
+      expect.objectContaining({ from: START - 1000, to: START })
+    );
   });
 
   test('fail with what is wrong in the shorthand', async () => {
     await expect(dataSource().metricFindQuery('racks()')).rejects.toThrow(/lists nothing: write clusters/);
+  });
+});
+
+describe('filters', () => {
+  const node = { key: 'node', operator: '=', value: 'gpu-01' };
+  const metric: GpuQuery = { refId: 'A', queryType: 'metric', metric: 'gpu_power_watts' };
+
+  test('of the dashboard go along with each query, behind its own', () => {
+    const own: GpuQuery = { ...metric, adhocFilters: [{ key: 'model', operator: '=', value: 'H200' }] };
+    const dashboards = [node, { key: 'pod', operator: '=|', value: 'a', values: ['a', 'b'] }, { ...node, key: '' }];
+    expect(dataSource().applyTemplateVariables(own, {}, dashboards).adhocFilters).toEqual([
+      { key: 'model', operator: '=', value: 'H200' },
+      { key: 'node', operator: '=', value: 'gpu-01' },
+      { key: 'pod', operator: '=|', values: ['a', 'b'] },
+    ]);
+    expect(dataSource().interpolateVariablesInQueries([metric], {}, [node])[0].adhocFilters).toHaveLength(1);
+    expect(dataSource().applyTemplateVariables(metric, {}, []).adhocFilters).toBeUndefined();
+  });
+
+  test('list what GPUs and their owners are told by', async () => {
+    const keys = await dataSource().getTagKeys();
+    expect(keys.map(({ value }) => value)).toEqual(
+      'cluster node gpu gpu_uuid model mig_id mig_profile namespace pod job'.split(' ')
+    );
+  });
+
+  test.each([
+    ['node', [{ value: 'a', text: 'a' }], ['a'], 'node'],
+    ['Hostname', [{ value: 'a', text: 'a' }], ['a'], 'node'],
+    [
+      'gpu',
+      [
+        { value: 'GPU-9', text: 'a · GPU 10 · H200' },
+        { value: 'GPU-8', text: 'a · GPU 2' },
+        { value: 'GPU-7', text: 'b · GPU 2 · H200' },
+      ],
+      ['2', '10'],
+      'gpu',
+    ],
+    ['mig_id', [{ value: 'GPU-1/7', text: 'x' }, { value: 'GPU-2/7', text: 'y' }], ['7'], 'mig'],
+  ])('the values of %s', async (key, values, expected, kind) => {
+    mockGetResource.mockResolvedValue({ values, notices: [] });
+    const filters = [{ key: 'cluster', operator: '=', value: 'north' }, { ...node, operator: '!=' }];
+    const listed = await dataSource().getTagValues({ key, filters });
+    expect(listed.map(({ value }) => value)).toEqual(expected);
+    expect(mockGetResource).toHaveBeenCalledWith('variables', { kind, cluster: ['north'] });
+  });
+
+  test('of labels that are no dimension have no values', async () => {
+    expect(await dataSource().getTagValues({ key: 'le', filters: [] })).toEqual([]);
+    expect(mockGetResource).not.toHaveBeenCalled();
+  });
+
+  test('are put on and off in Explore, and one takes the place of its opposite', () => {
+    const source = dataSource();
+    const options = { key: 'node', value: 'gpu-01' };
+    const on = source.toggleQueryFilter(metric, { type: 'FILTER_FOR', options });
+    expect(on.adhocFilters).toEqual([node]);
+    expect(source.queryHasFilter(on, options)).toBe(true);
+    const out = source.modifyQuery(on, { type: 'ADD_FILTER_OUT', options });
+    expect(out.adhocFilters).toEqual([{ ...node, operator: '!=' }]);
+    expect(source.toggleQueryFilter(on, { type: 'FILTER_FOR', options }).adhocFilters).toEqual([]);
+  });
+
+  test('that a type cannot have are left out, and an expression takes any label', () => {
+    const action = { type: 'ADD_FILTER', options: { key: 'le', value: '1' } };
+    expect(dataSource().modifyQuery(metric, action)).toBe(metric);
+    const expression: GpuQuery = { refId: 'A', queryType: 'promql', expr: 'x' };
+    expect(dataSource().modifyQuery(expression, action).adhocFilters).toHaveLength(1);
+  });
+});
+
+describe('queries from elsewhere', () => {
+  const from = async (type: string, queries: DataQuery[]) =>
+    dataSource().importQueries(queries, { type } as DataSourceApi);
+
+  test('of Prometheus keep their expression, legend and step', async () => {
+    const query = { refId: 'B', expr: 'up == 0', legendFormat: '{{job}}', interval: '30s', exemplar: true, format: 'heatmap' };
+    expect(await from('prometheus', [query])).toEqual([
+      expect.objectContaining({
+        refId: 'B',
+        queryType: 'promql',
+        schemaVersion: 1,
+        expr: 'up == 0',
+        legend: '{{job}}',
+        minStep: '30s',
+        exemplars: true,
+      }),
+    ]);
+  });
+
+  test('in another language become new ones', async () => {
+    const [logs] = await from('loki', [{ refId: 'A', expr: '{job="x"} |= "XID"' } as DataQuery]);
+    expect(logs).toMatchObject({ refId: 'A', queryType: 'metric', metric: 'gpu_utilization_ratio' });
+    expect(logs.expr).toBeUndefined();
+  });
+});
+
+describe('annotations', () => {
+  test('are events unless something else is chosen, and never stream', () => {
+    const { annotations } = dataSource();
+    expect(annotations?.getDefaultQuery?.()).toMatchObject({ queryType: 'events' });
+    const target: GpuQuery = { refId: 'Anno', queryType: 'events', kinds: ['xid'] };
+    const annotation = { name: 'XID', enable: true, iconColor: 'red', target };
+    expect(annotations?.prepareQuery?.(annotation)).toEqual({ ...target, live: false });
+    expect(annotations?.prepareQuery?.({ ...annotation, target: undefined })).toBeUndefined();
+  });
+});
+
+describe('coverage', () => {
+  test('is asked for a scope with its variables replaced, without instances', async () => {
+    mockGetResource.mockResolvedValue({ rows: [], notices: [] });
+    await dataSource().coverage({ clusters: ['north'], nodes: ['$node'], migs: ['GPU-1/7'] });
+    expect(mockGetResource).toHaveBeenCalledWith('coverage', { cluster: ['north'], node: ['a', 'b.c'] });
   });
 });
 

@@ -1,10 +1,18 @@
 import {
+  type AdHocVariableFilter,
   type CoreApp,
   type DataQueryRequest,
   type DataQueryResponse,
+  type DataSourceApi,
+  type DataSourceGetTagValuesOptions,
   type DataSourceInstanceSettings,
+  type DataSourceWithToggleableQueryFiltersSupport,
   type MetricFindValue,
+  type QueryFilterOptions,
+  type QueryFixAction,
   type ScopedVars,
+  type TimeRange,
+  type ToggleFilterAction,
 } from '@grafana/data';
 import {
   config,
@@ -14,32 +22,56 @@ import {
   type GrafanaLiveSrv,
   type TemplateSrv,
 } from '@grafana/runtime';
+import { type DataQuery } from '@grafana/schema';
 import { type Observable } from 'rxjs';
 
+import { annotationSupport } from './annotations';
+import { dimensionOf } from './filters/dimensions';
+import { addFilter, hasFilter, toggleFilter, withFilters } from './filters/filters';
+import { parentsOfFilters, tagKeys, tagValues } from './filters/tags';
+import { importQueries } from './importQueries';
 import { applyVariables, usesVariables } from './interpolate/applyVariables';
 import { expandScope } from './interpolate/scope';
 import { mayStream } from './live/continuation';
 import { joinLive } from './live/joinLive';
 import { LiveSide } from './live/LiveSide';
-import { defaultQuery, displayText, isComplete, queryTypeOf } from './query';
+import { migrate } from './migrate';
+import { defaultQuery, displayText, isComplete, SCOPE_KEYS } from './query';
 import {
   type AgentStatus,
+  type Coverage,
   type GpuQuery,
   type GpuSettings,
   type GpuVariableQuery,
   type Metric,
   type NoticeLevel,
+  type ParentKey,
+  type Parents,
+  type Scope,
   type VariableKind,
   type VariableValues,
 } from './types';
 import { parseVariableQuery } from './variables/parseVariableQuery';
 import { GpuVariableSupport } from './variables/GpuVariableSupport';
 
-/** Parents that narrow a list of values. */
-export type VariableFilters = Pick<GpuVariableQuery, 'clusters' | 'nodes' | 'gpus'>;
+/** The resources' parameters for the parents of a list. */
+const PARAMETERS = {
+  clusters: 'cluster',
+  nodes: 'node',
+  gpus: 'gpu',
+  models: 'model',
+  namespaces: 'namespace',
+  pods: 'pod',
+  jobs: 'job',
+} as const satisfies Record<ParentKey, string>;
+
+const PARENT_LISTS = SCOPE_KEYS.filter((key) => key !== 'migs');
 
 /** The browser's half of the data source: variables in, streams joined on, the rest is the backend's. */
-export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
+export class DataSource
+  extends DataSourceWithBackend<GpuQuery, GpuSettings>
+  implements DataSourceWithToggleableQueryFiltersSupport<GpuQuery>
+{
   private readonly noticeLevel: NoticeLevel;
   private catalogue: Promise<Metric[]> | undefined;
   private live: LiveSide | undefined;
@@ -51,7 +83,7 @@ export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
     super(instanceSettings);
     this.noticeLevel = instanceSettings.jsonData?.noticeLevel ?? 'info';
     this.variables = new GpuVariableSupport(this);
-    this.annotations = {};
+    this.annotations = annotationSupport;
   }
 
   override query(request: DataQueryRequest<GpuQuery>): Observable<DataQueryResponse> {
@@ -68,7 +100,7 @@ export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
   }
 
   override filterQuery(query: GpuQuery): boolean {
-    return isComplete(query);
+    return isComplete(migrate(query));
   }
 
   override getDefaultQuery(_app: CoreApp): Partial<GpuQuery> {
@@ -79,15 +111,66 @@ export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
     return displayText(query);
   }
 
-  override applyTemplateVariables(query: GpuQuery, scopedVars: ScopedVars): GpuQuery {
-    return { ...applyVariables(query, this.templateSrv, scopedVars), queryType: queryTypeOf(query) };
+  override applyTemplateVariables(query: GpuQuery, scopedVars: ScopedVars, filters?: AdHocVariableFilter[]): GpuQuery {
+    return withFilters(applyVariables(migrate(query), this.templateSrv, scopedVars), filters);
   }
 
-  override interpolateVariablesInQueries(queries: GpuQuery[], scopedVars: ScopedVars): GpuQuery[] {
+  override interpolateVariablesInQueries(
+    queries: GpuQuery[],
+    scopedVars: ScopedVars,
+    filters?: AdHocVariableFilter[]
+  ): GpuQuery[] {
     return queries.map((query) => ({
-      ...applyVariables(query, this.templateSrv, scopedVars),
+      ...withFilters(applyVariables(migrate(query), this.templateSrv, scopedVars), filters),
       datasource: this.getRef(),
     }));
+  }
+
+  /**
+   * The queries of a data source that the user comes from. Grafana would offer only the first selector's labels to
+   * importFromAbstractQueries; this way a Prometheus query keeps its whole expression.
+   */
+  override async importQueries(queries: DataQuery[], origin: DataSourceApi<DataQuery>): Promise<GpuQuery[]> {
+    return importQueries(queries, origin.type);
+  }
+
+  /** Puts a filter on that is chosen in Explore. */
+  override modifyQuery(query: GpuQuery, { type, options }: QueryFixAction): GpuQuery {
+    const chosen = { key: options?.key ?? '', value: options?.value ?? '' };
+    switch (type) {
+      case 'ADD_FILTER':
+        return addFilter(query, '=', chosen);
+      case 'ADD_FILTER_OUT':
+        return addFilter(query, '!=', chosen);
+      default:
+        return query;
+    }
+  }
+
+  toggleQueryFilter(query: GpuQuery, { type, options }: ToggleFilterAction): GpuQuery {
+    return toggleFilter(query, type === 'FILTER_FOR' ? '=' : '!=', { key: options.key, value: options.value });
+  }
+
+  queryHasFilter(query: GpuQuery, { key, value }: QueryFilterOptions): boolean {
+    return hasFilter(query, { key, value });
+  }
+
+  /** What the dashboard's ad-hoc filters can be about. */
+  override async getTagKeys(): Promise<MetricFindValue[]> {
+    return tagKeys();
+  }
+
+  override async getTagValues({
+    key,
+    filters,
+    timeRange,
+  }: DataSourceGetTagValuesOptions<GpuQuery>): Promise<MetricFindValue[]> {
+    const dimension = dimensionOf(key);
+    if (!dimension) {
+      return [];
+    }
+    const { values } = await this.listValues(dimension.kind, parentsOfFilters(filters ?? [], key), timeRange);
+    return tagValues(dimension, values);
   }
 
   override targetContainsTemplate(query: GpuQuery): boolean {
@@ -101,22 +184,25 @@ export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
   }
 
   /** What a variable's query lists, with the dashboard's variables replaced in its parents. */
-  async variableValues(query: GpuVariableQuery, scopedVars: ScopedVars): Promise<VariableValues> {
-    return this.listValues(query.kind, {
-      clusters: expandScope(query.clusters, this.templateSrv, scopedVars),
-      nodes: expandScope(query.nodes, this.templateSrv, scopedVars),
-      gpus: expandScope(query.gpus, this.templateSrv, scopedVars),
-    });
+  async variableValues(query: GpuVariableQuery, scopedVars: ScopedVars, range?: TimeRange): Promise<VariableValues> {
+    return this.listValues(query.kind, this.expanded(query, scopedVars), range);
   }
 
-  /** Values of a kind under parents, as the backend knows them now. */
-  async listValues(kind: VariableKind, filters: VariableFilters): Promise<VariableValues> {
-    return this.getResource<VariableValues>('variables', {
-      kind,
-      cluster: filters.clusters ?? [],
-      node: filters.nodes ?? [],
-      gpu: filters.gpus ?? [],
-    });
+  /** Values of a kind under parents, as the backend knows them now or in a time range. */
+  async listValues(kind: VariableKind, parents: Parents, range?: TimeRange): Promise<VariableValues> {
+    const bounds = range && { from: range.from.valueOf(), to: range.to.valueOf() };
+    return this.getResource<VariableValues>('variables', { kind, ...parameters(parents), ...bounds });
+  }
+
+  /** Which metrics there are of a scope now, with the dashboard's variables replaced in it. */
+  async coverage(scope: Partial<Scope>): Promise<Coverage> {
+    return this.getResource<Coverage>('coverage', parameters(this.expanded(scope, {})));
+  }
+
+  private expanded(lists: Parents, scopedVars: ScopedVars): Parents {
+    return Object.fromEntries(
+      PARENT_LISTS.map((key) => [key, expandScope(lists[key], this.templateSrv, scopedVars)] as const)
+    );
   }
 
   /** The catalogue of metrics. Asked for once; again after a failure. */
@@ -141,4 +227,10 @@ export class DataSource extends DataSourceWithBackend<GpuQuery, GpuSettings> {
     this.live ??= new LiveSide(service);
     return this.live;
   }
+}
+
+/** The lists of a scope as parameters of a resource; empty ones restrict nothing and are left out. */
+function parameters(lists: Parents): Record<string, string[]> {
+  const named = PARENT_LISTS.map((key) => [PARAMETERS[key], lists[key] ?? []] as const);
+  return Object.fromEntries(named.filter(([, values]) => values.length > 0));
 }

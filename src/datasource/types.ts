@@ -14,16 +14,43 @@ export type InsightQueryType =
 /** What a judgement takes beside the scope; its keys are the backend's to check. */
 export type InsightOptions = Record<string, unknown>;
 
-/** How several devices become one series. Empty: what the metric's catalogue entry calls its first aggregation. */
-export type Aggregation = '' | 'avg' | 'max' | 'min' | 'sum';
+/**
+ * How several devices or workloads become one series. Empty: what the metric's catalogue entry calls its first aggregation.
+ * Quantiles are for histograms, and p95 also for what recording rules keep of devices.
+ */
+export type Aggregation = '' | 'avg' | 'max' | 'min' | 'sum' | 'p50' | 'p95' | 'p99';
 
-/** One series for each of these. `identity` is a GPU or a MIG instance. */
-export type AggregateBy = 'identity' | 'node' | 'cluster' | 'model';
+/** One series for each of these. `identity` is a GPU or a MIG instance; of a workload's metric it is a server or a process. */
+export type AggregateBy = 'identity' | 'node' | 'cluster' | 'model' | 'namespace' | 'pod' | 'job';
 
 /** Where values come from. `auto` joins both sides. */
 export type Source = 'auto' | 'history' | 'live';
 
-export type Format = 'time_series' | 'table';
+/** `matrix` is a table of every device with its newest value. */
+export type Format = 'time_series' | 'table' | 'matrix';
+
+export type ReduceMode = 'auto' | 'bands' | 'topk' | 'bottomk' | 'heatmap' | 'all';
+
+export type RankBy = 'avg' | 'max' | 'min' | 'last';
+
+/** What an answer of very many lines is made into. */
+export interface Reduce {
+  mode?: ReduceMode;
+  /** Of `topk` and `bottomk`. */
+  k?: number;
+  by?: RankBy;
+}
+
+export type FilterOperator = '=' | '!=' | '=~' | '!~' | '=|' | '!=|';
+
+/** A condition on a label, as dashboards' ad-hoc filters are. */
+export interface Filter {
+  key: string;
+  operator: FilterOperator;
+  value?: string;
+  /** Of `=|` and `!=|`. */
+  values?: string[];
+}
 
 /** What a query is restricted to. Entries are exact values, or `/re/` for a regular expression; empty means all. */
 export interface Scope {
@@ -50,8 +77,15 @@ export interface GpuQuery extends DataQuery, Partial<Scope> {
   source?: Source;
   /** Whether a panel that ends at now goes on by the stream. Default true. */
   live?: boolean;
+  reduce?: Reduce;
+  /** How many lines are very many. */
+  maxSeries?: number;
 
   expr?: string;
+  /** Adds the scope to the selectors of an expression that has no `$__gpu_filter`. */
+  injectScope?: boolean;
+  exemplars?: boolean;
+  adhocFilters?: Filter[];
 
   format?: Format;
   instant?: boolean;
@@ -158,16 +192,54 @@ export type GpuSecrets = Record<string, string>;
 export interface Metric {
   name: string;
   unit: string;
-  kind: 'gauge' | 'counter';
+  kind: 'gauge' | 'counter' | 'histogram';
   family: string;
   help: string;
   caveat: string;
   nvidiaSmi: string;
   aggregations: Aggregation[];
+  /** What it is of. */
+  subject: 'device' | 'workload';
+}
+
+export type CoverageStatus = 'ok' | 'partial' | 'missing' | 'doubtful';
+
+/** A row of the resource `coverage`: where a metric of the catalogue comes from, or what to do to get it. */
+export interface CoverageRow {
+  cluster: string;
+  endpoint: string;
+  metric: string;
+  family: string;
+  unit: string;
+  subject: 'device' | 'workload';
+  status: CoverageStatus;
+  covered: number;
+  total: number;
+  exporters: number;
+  dialect: string;
+  series: string;
+  seriesUnit: string;
+  why: string;
+  passedOver: string;
+  enable: string;
+  type: string;
+  help: string;
+}
+
+/** The answer of the resource `coverage`. */
+export interface Coverage {
+  rows: CoverageRow[];
+  notices: Notice[];
 }
 
 /** What template variables and the editor's scope fields can list. */
-export type VariableKind = 'cluster' | 'node' | 'gpu' | 'mig' | 'model';
+export type VariableKind = 'cluster' | 'node' | 'gpu' | 'mig' | 'model' | 'profile' | 'namespace' | 'pod' | 'job';
+
+/** Where a variable's query keeps the parents that narrow it. */
+export type ParentKey = 'clusters' | 'nodes' | 'gpus' | 'models' | 'namespaces' | 'pods' | 'jobs';
+
+/** Parents that narrow a list of values. */
+export type Parents = Partial<Record<ParentKey, string[]>>;
 
 export interface VariableValue {
   value: string;
@@ -186,11 +258,8 @@ export interface VariableValues {
 }
 
 /** A template variable's query: a kind, under parents. */
-export interface GpuVariableQuery extends DataQuery {
+export interface GpuVariableQuery extends DataQuery, Parents {
   kind: VariableKind;
-  clusters?: string[];
-  nodes?: string[];
-  gpus?: string[];
 }
 
 export type AgentState = 'idle' | 'connecting' | 'connected' | 'lagging' | 'stale' | 'refused' | 'unreachable';

@@ -1,49 +1,58 @@
-import { EditorField, EditorRow, EditorSwitch } from '@grafana/plugin-ui';
+import { EditorField, EditorRow } from '@grafana/plugin-ui';
 import { Combobox } from '@grafana/ui';
-import React, { useCallback } from 'react';
+import React, { useCallback, useMemo } from 'react';
 
+import { useAnswer } from '../../shared/useAnswer';
 import { type DataSource } from '../DataSource';
-import { type Aggregation, type GpuQuery } from '../types';
-import { AGGREGATE_BY, aggregationOptions, SOURCES } from './choices';
+import { type AggregateBy, type GpuQuery, type Metric } from '../types';
+import { aggregationsFor, groupingOptions } from './choices';
 import { MetricMeaning } from './MetricMeaning';
 import { MetricPicker } from './MetricPicker';
 import { ScopeRow } from './ScopeRow';
-import { useAnswer } from '../../shared/useAnswer';
-
-const ALL_AGGREGATIONS: Aggregation[] = ['avg', 'max', 'min', 'sum'];
+import { SourceFields } from './SourceFields';
+import { useAvailability } from './useAvailability';
 
 interface Props {
   id: string;
   datasource: DataSource;
   query: GpuQuery;
   onChange: (change: Partial<GpuQuery>) => void;
+  /** Whether a rule asks, which has no stream. */
+  isRule: boolean;
 }
 
 /** The fields of a query by meaning. */
-export function MetricEditor({ id, datasource, query, onChange }: Props) {
+export function MetricEditor({ id, datasource, query, onChange, isRule }: Props) {
   const catalogue = useAnswer(useCallback(() => datasource.metrics(), [datasource]));
+  const available = useAvailability(datasource, query);
+  const metric = useMemo(
+    () => catalogue.value?.find(({ name }) => name === query.metric),
+    [catalogue.value, query.metric]
+  );
   const by = query.aggregateBy ?? 'identity';
-
-  const chooseMetric = (name: string) => {
-    const accepted = catalogue.value?.find((each) => each.name === name)?.aggregations;
-    const keeps = !query.aggregation || !accepted || accepted.includes(query.aggregation);
-    onChange(keeps ? { metric: name } : { metric: name, aggregation: '' });
-  };
-  const metric = catalogue.value?.find(({ name }) => name === query.metric);
-  const accepted = metric?.aggregations ?? ALL_AGGREGATIONS;
+  const aggregation = query.aggregation ?? '';
+  const isWorkload = metric?.subject === 'workload';
 
   return (
     <>
       <EditorRow>
-        <MetricPicker id={`${id}-metric`} catalogue={catalogue} value={query.metric ?? ''} onChange={chooseMetric} />
-        <EditorField label="One series per" width={24}>
-          <Combobox
-            id={`${id}-by`}
-            options={AGGREGATE_BY}
-            value={by}
-            onChange={({ value }) => onChange({ aggregateBy: value })}
-          />
-        </EditorField>
+        <MetricPicker
+          id={`${id}-metric`}
+          catalogue={catalogue}
+          available={available}
+          value={query.metric ?? ''}
+          onChange={(name) => onChange(ofMetric(query, name, catalogue.value))}
+        />
+        {query.format !== 'matrix' && (
+          <EditorField label="One series per" width={24}>
+            <Combobox
+              id={`${id}-by`}
+              options={groupingOptions(metric, by)}
+              value={by}
+              onChange={({ value }) => onChange(ofGrouping(query, value, metric))}
+            />
+          </EditorField>
+        )}
         <EditorField
           label="Aggregation"
           width={18}
@@ -51,33 +60,44 @@ export function MetricEditor({ id, datasource, query, onChange }: Props) {
         >
           <Combobox
             id={`${id}-aggregation`}
-            options={aggregationOptions(accepted)}
-            value={query.aggregation ?? ''}
+            options={aggregationsFor(metric, by, aggregation)}
+            value={aggregation}
             onChange={({ value }) => onChange({ aggregation: value })}
           />
         </EditorField>
-        <EditorField label="Source" width={16}>
-          <Combobox
-            id={`${id}-source`}
-            options={SOURCES}
-            value={query.source ?? 'auto'}
-            onChange={({ value }) => onChange({ source: value })}
-          />
-        </EditorField>
-        <EditorField label="Stream" tooltip="A panel whose range ends at now goes on by the agents’ samples">
-          <EditorSwitch
-            id={`${id}-live`}
-            value={query.live ?? true}
-            onChange={(event) => onChange({ live: event.currentTarget.checked })}
-          />
-        </EditorField>
+        {!isWorkload && <SourceFields id={id} query={query} onChange={onChange} isRule={isRule} />}
       </EditorRow>
       {metric && (
         <EditorRow>
-          <MetricMeaning metric={metric} />
+          <MetricMeaning metric={metric} available={available?.get(metric.name)} />
         </EditorRow>
       )}
-      <ScopeRow id={id} datasource={datasource} query={query} onChange={onChange} />
+      <ScopeRow
+        id={id}
+        datasource={datasource}
+        query={query}
+        onChange={onChange}
+        without={isWorkload ? ['gpus', 'migs'] : undefined}
+      />
     </>
   );
+}
+
+/** The query for another metric: what does not make sense for it goes back to its default. */
+function ofMetric(query: GpuQuery, name: string, metrics: Metric[] | undefined): Partial<GpuQuery> {
+  const metric = metrics?.find((each) => each.name === name);
+  const by = query.aggregateBy ?? 'identity';
+  const groups = !metric || groupingOptions(metric, 'identity').some(({ value }) => value === by);
+  const aggregates = !query.aggregation || !metric || metric.aggregations.includes(query.aggregation);
+  return {
+    metric: name,
+    ...(!groups && { aggregateBy: 'identity' }),
+    ...(!aggregates && { aggregation: '' }),
+  };
+}
+
+/** The query for another grouping; quantiles over devices are known of groups only. */
+function ofGrouping({ aggregation }: GpuQuery, by: AggregateBy, metric: Metric | undefined): Partial<GpuQuery> {
+  const keeps = !aggregation || !metric || by !== 'identity' || metric.aggregations.includes(aggregation);
+  return keeps ? { aggregateBy: by } : { aggregateBy: by, aggregation: '' };
 }

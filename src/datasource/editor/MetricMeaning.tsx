@@ -4,10 +4,11 @@ import { useStyles2 } from '@grafana/ui';
 import React from 'react';
 
 import { type Metric } from '../types';
+import { type Availability } from './availability';
 import { unitLabel } from './metricOptions';
 
-/** What a metric means, in which unit it is shown, where it misleads, and what nvidia-smi calls it. */
-export function MetricMeaning({ metric }: { metric: Metric }) {
+/** What a metric means, in which unit it is shown, where it misleads, what nvidia-smi calls it, and whether it is measured here. */
+export function MetricMeaning({ metric, available }: { metric: Metric; available?: Availability }) {
   const styles = useStyles2(getStyles);
   return (
     <dl className={styles.list} aria-label={`About ${metric.name}`}>
@@ -17,6 +18,7 @@ export function MetricMeaning({ metric }: { metric: Metric }) {
       <dd>
         {unitLabel(metric)}
         {metric.kind === 'counter' && ' (rate of a counter)'}
+        {metric.kind === 'histogram' && ' (of a distribution)'}
       </dd>
       {metric.caveat && (
         <>
@@ -32,8 +34,33 @@ export function MetricMeaning({ metric }: { metric: Metric }) {
           </dd>
         </>
       )}
+      {available && (
+        <>
+          <dt>Here</dt>
+          <dd>
+            {measuredText(metric, available)}
+            {available.from.map((from) => (
+              <React.Fragment key={from}>
+                {' '}
+                <code>{from}</code>
+              </React.Fragment>
+            ))}
+          </dd>
+        </>
+      )}
+      {available?.enable.map((line) => (
+        <React.Fragment key={line}>
+          <dt>To get it</dt>
+          <dd>{line}</dd>
+        </React.Fragment>
+      ))}
     </dl>
   );
+}
+
+function measuredText({ subject }: Metric, { measured, covered, total }: Availability): string {
+  const what = subject === 'workload' ? 'workloads' : 'devices';
+  return measured ? `Measured on ${covered} of ${total} ${what}` : `Not measured on any of ${total} ${what}`;
 }
 
 const getStyles = (theme: GrafanaTheme2) => ({

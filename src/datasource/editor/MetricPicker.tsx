@@ -4,22 +4,25 @@ import React, { useMemo } from 'react';
 
 import { type Answer } from '../../shared/useAnswer';
 import { type Metric } from '../types';
+import { type Availability } from './availability';
 import { metricOptions } from './metricOptions';
 
 interface Props {
   id: string;
   catalogue: Answer<Metric[]>;
+  available?: Map<string, Availability>;
+  label?: string;
   value: string;
   onChange: (metric: string) => void;
 }
 
 /** Chooses a metric by its family. */
-export function MetricPicker({ id, catalogue, value, onChange }: Props) {
-  const options = useMemo(() => metricOptions(catalogue.value ?? []), [catalogue.value]);
+export function MetricPicker({ id, catalogue, available, label = 'Metric', value, onChange }: Props) {
+  const options = useMemo(() => metricOptions(catalogue.value ?? [], available), [catalogue.value, available]);
 
   return (
     <EditorField
-      label="Metric"
+      label={label}
       width={50}
       error={catalogue.error && `The list of metrics is not available: ${catalogue.error}`}
       invalid={Boolean(catalogue.error)}

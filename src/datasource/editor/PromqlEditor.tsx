@@ -1,13 +1,17 @@
 import { css } from '@emotion/css';
 import { type GrafanaTheme2 } from '@grafana/data';
-import { EditorField, EditorRow } from '@grafana/plugin-ui';
-import { TextArea, useStyles2 } from '@grafana/ui';
-import React, { type KeyboardEvent, useState } from 'react';
+import { EditorField, EditorRow, EditorSwitch } from '@grafana/plugin-ui';
+import { useStyles2 } from '@grafana/ui';
+import React, { useMemo } from 'react';
 
 import { type DataSource } from '../DataSource';
 import { type GpuQuery } from '../types';
-import { MACROS } from './macroHelp';
+import { CodeField } from './promql/CodeField';
+import { Completing } from './promql/complete';
+import { MacroHelp } from './promql/MacroHelp';
+import { ResourceClient } from './promql/ResourceClient';
 import { ScopeRow } from './ScopeRow';
+import { useVariableOptions } from './useVariableOptions';
 
 interface Props {
   id: string;
@@ -20,59 +24,49 @@ interface Props {
 /** An expression of the user's own, asked of the chosen clusters. */
 export function PromqlEditor({ id, datasource, query, onChange, onRunQuery }: Props) {
   const styles = useStyles2(getStyles);
-  const [draft, setDraft] = useState<string>();
+  const variables = useVariableOptions();
+  const complete = useMemo(
+    () => new Completing(new ResourceClient(datasource), () => variables.map(({ value }) => value)),
+    [datasource, variables]
+  );
   const helpId = `${id}-macros`;
-
-  const commit = () => {
-    if (draft !== undefined && draft !== query.expr) {
-      onChange({ expr: draft });
-    }
-    setDraft(undefined);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey || event.shiftKey)) {
-      return;
-    }
-    event.preventDefault();
-    if (draft !== undefined && draft !== query.expr) {
-      commit();
-    } else {
-      onRunQuery();
-    }
-  };
 
   return (
     <>
       <EditorRow>
         <div className={styles.expression}>
           <EditorField label="Expression" tooltip="Runs when you leave the field or press Ctrl+Enter" width="100%">
-            <TextArea
+            <CodeField
               id={`${id}-expr`}
-              className={styles.code}
-              rows={3}
-              spellCheck={false}
-              aria-describedby={helpId}
-              value={draft ?? query.expr ?? ''}
+              label="Expression"
+              describedBy={helpId}
+              value={query.expr ?? ''}
               placeholder="max by (node, gpu) (DCGM_FI_DEV_POWER_USAGE{$__gpu_filter})"
-              onChange={(event) => setDraft(event.currentTarget.value)}
-              onBlur={commit}
-              onKeyDown={onKeyDown}
+              complete={complete}
+              onCommit={(expr) => onChange({ expr })}
+              onRun={onRunQuery}
             />
           </EditorField>
-          <details className={styles.help} id={helpId}>
-            <summary>Macros</summary>
-            <dl>
-              {MACROS.map(({ name, meaning }) => (
-                <React.Fragment key={name}>
-                  <dt>
-                    <code>{name}</code>
-                  </dt>
-                  <dd>{meaning}</dd>
-                </React.Fragment>
-              ))}
-            </dl>
-          </details>
+          <MacroHelp id={helpId} />
         </div>
+        <EditorField
+          label="Add scope"
+          tooltip="Adds the scope below to the selectors of an expression that has no $__gpu_filter"
+        >
+          <EditorSwitch
+            id={`${id}-inject`}
+            value={query.injectScope ?? false}
+            onChange={(event) => onChange({ injectScope: event.currentTarget.checked })}
+          />
+        </EditorField>
+        <EditorField label="Exemplars" tooltip="Time series panels draw them over the lines">
+          <EditorSwitch
+            id={`${id}-exemplars`}
+            value={query.exemplars ?? false}
+            disabled={query.instant}
+            onChange={(event) => onChange({ exemplars: event.currentTarget.checked })}
+          />
+        </EditorField>
       </EditorRow>
       <ScopeRow id={id} datasource={datasource} query={query} onChange={onChange} />
     </>
@@ -80,19 +74,5 @@ export function PromqlEditor({ id, datasource, query, onChange, onRunQuery }: Pr
 }
 
 const getStyles = (theme: GrafanaTheme2) => ({
-  expression: css({ flexGrow: 1, minWidth: theme.spacing(40) }),
-  code: css({ fontFamily: theme.typography.fontFamilyMonospace, fontSize: theme.typography.code.fontSize }),
-  help: css({
-    marginTop: theme.spacing(1),
-    color: theme.colors.text.secondary,
-    fontSize: theme.typography.bodySmall.fontSize,
-    summary: { cursor: 'pointer' },
-    dl: {
-      display: 'grid',
-      gridTemplateColumns: 'max-content 1fr',
-      gap: theme.spacing(0.5, 1),
-      margin: theme.spacing(0.5, 0, 0),
-    },
-    dd: { margin: 0 },
-  }),
+  expression: css({ flexGrow: 1, flexBasis: 0, minWidth: theme.spacing(40) }),
 });

@@ -1,8 +1,10 @@
 import { EditorRow } from '@grafana/plugin-ui';
-import React from 'react';
+import { Button } from '@grafana/ui';
+import React, { useState } from 'react';
 
 import { type DataSource } from '../DataSource';
-import { type GpuQuery } from '../types';
+import { type GpuQuery, type Scope } from '../types';
+import { FiltersField } from './FiltersField';
 import { parentsOf, SCOPE_FIELDS } from './scopeFields';
 import { ValuesSelect } from './ValuesSelect';
 
@@ -11,25 +13,43 @@ interface Props {
   datasource: DataSource;
   query: GpuQuery;
   onChange: (change: Partial<GpuQuery>) => void;
+  /** Fields that mean nothing here; they are shown while something is chosen in them. */
+  without?: Array<keyof Scope>;
 }
 
-/** What the query is restricted to, from the cluster down to the MIG instance. */
-export function ScopeRow({ id, datasource, query, onChange }: Props) {
+/** What the query is restricted to: from the cluster down to the MIG instance, and by what runs there. */
+export function ScopeRow({ id, datasource, query, onChange, without = [] }: Props) {
+  const owners = SCOPE_FIELDS.filter(({ ofOwner }) => ofOwner);
+  const used = owners.some(({ key }) => query[key]?.length) || Boolean(query.adhocFilters?.length);
+  const [opened, setOpened] = useState(false);
+  const more = opened || used;
+  const fields = SCOPE_FIELDS.filter(
+    ({ key, ofOwner }) => (more || !ofOwner) && (!without.includes(key) || query[key]?.length)
+  );
+
   return (
-    <EditorRow>
-      {SCOPE_FIELDS.map(({ key, kind, label, placeholder }) => (
-        <ValuesSelect
-          key={key}
-          id={`${id}-${key}`}
-          label={label}
-          placeholder={placeholder}
-          kind={kind}
-          datasource={datasource}
-          parents={parentsOf(kind, query)}
-          values={query[key]}
-          onChange={(values) => onChange({ [key]: values })}
-        />
-      ))}
-    </EditorRow>
+    <>
+      <EditorRow>
+        {fields.map((field) => (
+          <ValuesSelect
+            key={field.key}
+            id={`${id}-${field.key}`}
+            label={field.label}
+            placeholder={field.placeholder}
+            kind={field.kind}
+            datasource={datasource}
+            parents={parentsOf(field, query)}
+            values={query[field.key]}
+            onChange={(values) => onChange({ [field.key]: values })}
+          />
+        ))}
+        {!more && (
+          <Button variant="secondary" fill="text" icon="plus" aria-expanded={false} onClick={() => setOpened(true)}>
+            Workloads and filters
+          </Button>
+        )}
+      </EditorRow>
+      {more && <FiltersField id={`${id}-filters`} datasource={datasource} query={query} onChange={onChange} />}
+    </>
   );
 }

@@ -3,7 +3,7 @@ import { type ComboboxOption, MultiCombobox } from '@grafana/ui';
 import React, { useCallback, useMemo } from 'react';
 
 import { type DataSource } from '../DataSource';
-import { type GpuVariableQuery, type VariableKind } from '../types';
+import { type GpuVariableQuery, type Parents, type VariableKind } from '../types';
 import { useAnswer } from '../../shared/useAnswer';
 import { useVariableOptions } from './useVariableOptions';
 
@@ -14,7 +14,7 @@ interface Props {
   kind: VariableKind;
   datasource: DataSource;
   /** Values of the levels above, variables in them included. */
-  parents: Pick<GpuVariableQuery, 'clusters' | 'nodes' | 'gpus'>;
+  parents: Parents;
   values: string[] | undefined;
   onChange: (values: string[]) => void;
   tooltip?: string;

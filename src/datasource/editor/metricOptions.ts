@@ -1,6 +1,7 @@
 import { type ComboboxOption } from '@grafana/ui';
 
 import { type Metric } from '../types';
+import { type Availability, availabilityText } from './availability';
 
 const UNIT_LABELS: Record<string, string> = {
   ratio: '0–1',
@@ -29,14 +30,24 @@ export function unitLabel({ unit, kind }: Pick<Metric, 'unit' | 'kind'>): string
   return kind === 'counter' ? (RATE_LABELS[unit] ?? `${label} per second`) : label;
 }
 
-/** The catalogue for the picker, a group for each family. */
-export function metricOptions(metrics: Metric[]): ComboboxOption[] {
-  return metrics.map((metric) => ({
-    value: metric.name,
-    label: metric.name,
-    group: familyLabel(metric.family),
-    description: `${metric.help} (${unitLabel(metric)})`,
-  }));
+/** The catalogue for the picker, a group for each family; what is measured here comes first in each. */
+export function metricOptions(metrics: Metric[], available?: Map<string, Availability>): ComboboxOption[] {
+  const families = [...new Set(metrics.map(({ family }) => family))];
+  return families
+    .flatMap((family) => {
+      const ofFamily = metrics.filter((metric) => metric.family === family);
+      const isMissing = ({ name }: Metric) => available?.get(name)?.measured === false;
+      return [...ofFamily.filter((metric) => !isMissing(metric)), ...ofFamily.filter(isMissing)];
+    })
+    .map((metric) => {
+      const here = availabilityText(available?.get(metric.name));
+      return {
+        value: metric.name,
+        label: metric.name,
+        group: familyLabel(metric.family),
+        description: `${metric.help} (${unitLabel(metric)})${here && ` — ${here}`}`,
+      };
+    });
 }
 
 function familyLabel(family: string): string {

@@ -134,3 +134,24 @@ test('variables in the options of a judgement are replaced, wherever they stand'
   expect(usesVariables({ refId: 'A', options: { limits: { deep: ['$node'] } } }, fakeTemplateSrv({}))).toBe(true);
   expect(usesVariables({ refId: 'A', options: { limits: { deep: 1 } } }, fakeTemplateSrv({}))).toBe(false);
 });
+
+test('variables in filters are replaced as their operator needs it', () => {
+  const adhocFilters: GpuQuery['adhocFilters'] = [
+    { key: 'node', operator: '=', value: '$one' },
+    { key: 'pod', operator: '=~', value: '$several' },
+    { key: 'model', operator: '=|', values: ['$several', 'x'] },
+    { key: 'job', operator: '=|', values: ['$all'] },
+  ];
+  const variables = {
+    one: { value: 'gpu-01' },
+    several: { value: ['a.b', 'c'], multi: true },
+    all: { value: ['$__all'], text: 'All', multi: true },
+  };
+  expect(apply({ adhocFilters }, variables).adhocFilters).toEqual([
+    { key: 'node', operator: '=', value: 'gpu-01' },
+    { key: 'pod', operator: '=~', value: '(a\\.b|c)' },
+    { key: 'model', operator: '=|', values: ['a.b', 'c', 'x'] },
+    { key: 'job', operator: '=|', values: [] },
+  ]);
+  expect(usesVariables({ refId: 'A', adhocFilters }, fakeTemplateSrv({}))).toBe(true);
+});

@@ -2,7 +2,7 @@ import { type ScopedVars } from '@grafana/data';
 import { type TemplateSrv } from '@grafana/runtime';
 
 import { SCOPE_KEYS } from '../query';
-import { type GpuQuery, type InsightOptions } from '../types';
+import { type Filter, type GpuQuery, type InsightOptions } from '../types';
 import { keepingMacros } from './macros';
 import { promqlValue } from './promql';
 import { expandScope } from './scope';
@@ -38,10 +38,24 @@ export function applyVariables(query: GpuQuery, templateSrv: TemplateSrv, scoped
   if (query.kinds) {
     result.kinds = expandScope(query.kinds, templateSrv, variables);
   }
+  if (query.adhocFilters) {
+    result.adhocFilters = query.adhocFilters.map((filter) => filled(filter, templateSrv, variables));
+  }
   if (query.options) {
     result.options = replaceTexts(query.options, (value) => templateSrv.replace(value, variables)) as InsightOptions;
   }
   return result;
+}
+
+/** A filter with its values replaced. Where several are meant a variable gives each of its values; All restricts nothing. */
+function filled(filter: Filter, templateSrv: TemplateSrv, variables: ScopedVars): Filter {
+  const several = filter.values && expandScope(filter.values, templateSrv, variables);
+  const format = filter.operator.endsWith('~') ? 'regex' : undefined;
+  return {
+    ...filter,
+    ...(filter.value !== undefined && { value: templateSrv.replace(filter.value, variables, format) }),
+    ...(several && { values: several }),
+  };
 }
 
 /** The value with every text in it replaced; keys, numbers and all else stay. */
@@ -69,7 +83,7 @@ function textsIn(value: unknown): string[] {
 /** Whether a query depends on a variable of the dashboard. */
 export function usesVariables(query: GpuQuery, templateSrv: TemplateSrv): boolean {
   const scope = SCOPE_KEYS.flatMap((key) => query[key] ?? []);
-  const others = [...(query.kinds ?? []), ...textsIn(query.options)];
+  const others = [...(query.kinds ?? []), ...textsIn(query.options), ...textsIn(query.adhocFilters)];
   return [query.expr, query.metric, query.legend, query.minStep, query.minDuration, ...scope, ...others].some(
     (text) => text !== undefined && templateSrv.containsTemplate(withoutMacros(text))
   );

@@ -12,7 +12,7 @@ import { type GpuQuery, type GpuSettings, type GpuVariableQuery, type VariableVa
 import { parseVariableQuery } from './parseVariableQuery';
 import { VariableQueryEditor } from './VariableQueryEditor';
 
-/** Template variables over the fleet: clusters, nodes, GPUs, MIG instances, models. */
+/** Template variables over the fleet: clusters, nodes, GPUs, MIG instances and profiles, models, and what runs on them. */
 export class GpuVariableSupport extends CustomVariableSupport<DataSource, GpuVariableQuery, GpuQuery, GpuSettings> {
   editor = VariableQueryEditor;
 
@@ -22,7 +22,8 @@ export class GpuVariableSupport extends CustomVariableSupport<DataSource, GpuVar
 
   /** The target may be a string: Grafana passes on what a provisioned dashboard holds. */
   override query(request: DataQueryRequest<GpuVariableQuery>): Observable<DataQueryResponse> {
-    return defer(() => this.datasource.variableValues(parseVariableQuery(request.targets[0]), request.scopedVars)).pipe(
+    const { targets, scopedVars, range } = request;
+    return defer(() => this.datasource.variableValues(parseVariableQuery(targets[0]), scopedVars, range)).pipe(
       map(toResponse)
     );
   }

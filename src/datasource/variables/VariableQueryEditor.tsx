@@ -6,8 +6,8 @@ import React from 'react';
 import { type DataSource } from '../DataSource';
 import { ValuesSelect } from '../editor/ValuesSelect';
 import { messageOf } from '../../shared/messageOf';
-import { type GpuQuery, type GpuSettings, type GpuVariableQuery, type VariableKind } from '../types';
-import { isParentKind, kindInfo, KINDS, PARENT_KEYS } from './kinds';
+import { type GpuQuery, type GpuSettings, type GpuVariableQuery, type Parents, type VariableKind } from '../types';
+import { isParentKind, kindInfo, KINDS, PARENT_KEYS, type ParentKind } from './kinds';
 import { DEFAULT_VARIABLE_QUERY, parseVariableQuery } from './parseVariableQuery';
 
 export type Props = QueryEditorProps<DataSource, GpuQuery, GpuSettings, GpuVariableQuery>;
@@ -17,7 +17,6 @@ const ID = 'warpwatch-variable';
 /** The editor of a template variable: what to list, and under which parents. */
 export function VariableQueryEditor({ datasource, query: stored, onChange }: Props) {
   const { query, problem } = read(stored);
-  const info = kindInfo(query.kind);
 
   const change = (part: Partial<GpuVariableQuery>) => onChange({ ...query, ...part });
 
@@ -37,35 +36,39 @@ export function VariableQueryEditor({ datasource, query: stored, onChange }: Pro
             onChange={({ value }) => onChange(ofKind(query, value))}
           />
         </EditorField>
-        {info.parents.filter(isParentKind).map((parent, i, parents) => {
-          const key = PARENT_KEYS[parent];
-          const above = Object.fromEntries(
-            parents.slice(0, i).map((each) => [PARENT_KEYS[each], query[PARENT_KEYS[each]]])
-          );
-          return (
-            <ValuesSelect
-              key={parent}
-              id={`${ID}-${key}`}
-              label={`In ${kindInfo(parent).label.toLowerCase().replace('gpus', 'GPUs')}`}
-              placeholder="All"
-              kind={parent}
-              datasource={datasource}
-              parents={above}
-              values={query[key]}
-              onChange={(values) => change({ [key]: values })}
-            />
-          );
-        })}
+        {offered(query).map((parent, i, parents) => (
+          <ValuesSelect
+            key={parent}
+            id={`${ID}-${PARENT_KEYS[parent]}`}
+            label={`In ${kindInfo(parent).label.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}`}
+            placeholder="All"
+            kind={parent}
+            datasource={datasource}
+            parents={parentsIn(query, parents.slice(0, i))}
+            values={query[PARENT_KEYS[parent]]}
+            onChange={(values) => change({ [PARENT_KEYS[parent]]: values })}
+          />
+        ))}
       </EditorRow>
     </EditorRows>
   );
 }
 
-/** The query for another kind: parents that do not narrow it are forgotten. */
+/** The parents to choose: those that are usual for the kind, and others that the query has. */
+function offered(query: GpuVariableQuery): ParentKind[] {
+  const usual = kindInfo(query.kind).parents;
+  const others = Object.keys(PARENT_KEYS).filter(isParentKind);
+  return [...usual, ...others.filter((kind) => !usual.includes(kind) && query[PARENT_KEYS[kind]]?.length)];
+}
+
+function parentsIn(query: GpuVariableQuery, kinds: ParentKind[]): Parents {
+  return Object.fromEntries(kinds.map((kind) => [PARENT_KEYS[kind], query[PARENT_KEYS[kind]]]));
+}
+
+/** The query for another kind: parents that do not usually narrow it are forgotten. */
 function ofKind({ refId, ...query }: GpuVariableQuery, kind: VariableKind): GpuVariableQuery {
   const kept = kindInfo(kind)
-    .parents.filter(isParentKind)
-    .map((parent) => PARENT_KEYS[parent])
+    .parents.map((parent) => PARENT_KEYS[parent])
     .filter((key) => query[key]?.length);
   return { refId, kind, ...Object.fromEntries(kept.map((key) => [key, query[key]])) };
 }

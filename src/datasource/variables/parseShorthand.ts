@@ -1,15 +1,15 @@
-import { type GpuVariableQuery, type VariableKind } from '../types';
+import { type GpuVariableQuery } from '../types';
 import { isParentKind, KINDS, PARENT_KEYS } from './kinds';
 
 export const SHORTHAND_REF_ID = 'variable';
 
 const CALL = /^\s*(\w+)\s*(?:\((.*)\))?\s*$/s;
 
-/** A name, `=`, and a value: in double quotes, a variable in braces, or bare up to the next comma. */
-const ARGUMENT = /^\s*(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|(\$\{[^}]*\}|[^",\s]+))\s*(?:,|$)/s;
+/** A name, `=` or a matcher's `=~`, and a value: in double quotes, a variable in braces, or bare up to the next comma. */
+const ARGUMENT = /^\s*(\w+)\s*=~?\s*(?:"((?:[^"\\]|\\.)*)"|(\$\{[^}]*\}|[^",\s]+))\s*(?:,|$)/s;
 
 /**
- * Reads the text form of a variable's query, such as `nodes(cluster=$cluster)` or `gpus(node="a b", node=$more)`. A
+ * Reads the text form of a variable's query, such as `nodes(cluster=$cluster)` or `gpus(node="a b", node=~$more)`. A
  * parent that is repeated holds for each of its values. Fails with what is wrong and what is accepted.
  */
 export function parseShorthand(text: string): GpuVariableQuery {
@@ -29,16 +29,16 @@ export function parseShorthand(text: string): GpuVariableQuery {
         `“${rest.trim()}” in “${text}” is not name=value: write something like cluster=$cluster, values with spaces in double quotes.`
       );
     }
-    addParent(query, info.parents, argument[1].toLowerCase(), argument[3] ?? unquote(argument[2]));
+    addParent(query, argument[1].toLowerCase(), argument[3] ?? unquote(argument[2]));
     rest = rest.slice(argument[0].length);
   }
   return query;
 }
 
-function addParent(query: GpuVariableQuery, parents: VariableKind[], name: string, value: string): void {
-  if (!isParentKind(name) || !parents.includes(name)) {
-    const accepted = parents.length ? parents.join(', ') : 'no parent';
-    throw new Error(`“${name}” does not narrow ${query.kind}s: ${query.kind} takes ${accepted}.`);
+function addParent(query: GpuVariableQuery, name: string, value: string): void {
+  if (!isParentKind(name)) {
+    const accepted = Object.keys(PARENT_KEYS).join(', ');
+    throw new Error(`“${name}” narrows nothing: write one of ${accepted}.`);
   }
   const key = PARENT_KEYS[name];
   query[key] = [...(query[key] ?? []), value];

@@ -10,6 +10,11 @@ describe('the shorthand', () => {
     ['nodes(cluster="say \\"north\\"")', { kind: 'node', clusters: ['say "north"'] }],
     ['migs(gpu=$gpu)', { kind: 'mig', gpus: ['$gpu'] }],
     ['nodes(cluster=/north-.*/)', { kind: 'node', clusters: ['/north-.*/'] }],
+    ['pods(namespace=~"$namespace", job=train)', { kind: 'pod', namespaces: ['$namespace'], jobs: ['train'] }],
+    ['profiles(model =~ /H.00/)', { kind: 'profile', models: ['/H.00/'] }],
+    ['clusters(pod=a)', { kind: 'cluster', pods: ['a'] }],
+    ['jobs', { kind: 'job' }],
+    ['namespace()', { kind: 'namespace' }],
     ['models(cluster=${cluster:csv})', { kind: 'model', clusters: ['${cluster:csv}'] }],
   ])('reads %j', (text, expected) => {
     const { refId, ...query } = parseVariableQuery(text);
@@ -18,12 +23,12 @@ describe('the shorthand', () => {
   });
 
   test.each([
-    ['label_values(node)', /lists nothing: write clusters, nodes, gpus, migs, models/],
+    ['label_values(node)', /lists nothing: write clusters, nodes, gpus, migs, models, profiles, namespaces, pods, jobs,/],
     ['nodes(', /lists nothing/],
     ['nodes($cluster)', /“\$cluster” in “nodes\(\$cluster\)” is not name=value/],
     ['nodes(cluster=a b)', /is not name=value.*double quotes/],
-    ['nodes(gpu=$gpu)', /“gpu” does not narrow nodes: node takes cluster\./],
-    ['clusters(node=a)', /cluster takes no parent/],
+    ['nodes(rack=a)', /“rack” narrows nothing: write one of cluster, node, gpu, model, namespace, pod, job\./],
+    ['nodes(mig=a)', /“mig” narrows nothing/],
   ])('refuses %j and says what is accepted', (text, message) => {
     expect(() => parseVariableQuery(text)).toThrow(message);
   });
