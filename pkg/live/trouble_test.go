@@ -289,13 +289,16 @@ func TestRepeatedAndReorderedTicks(t *testing.T) {
 		require.Equal(t, 1, agent.Accepted())
 
 		agent.Send(&wire.Tick{Seq: 1, TimeUnixMs: time.Now().UnixMilli(), Changed: []uint32{0}, Deltas: []int64{5000}})
+		synctest.Wait()
+		require.Equal(t, live.Stale, f.status(t).State)
+		require.ErrorContains(t, f.status(t).Err, "it sends sample 1 after sample 6: connecting again")
 		after(3 * time.Second)
 		require.Equal(t, 2, agent.Accepted(), "after a disorder a clean stream is asked for")
 		agent.TickAt(time.Now().Add(-3500*time.Millisecond), watts(66)...)
 		after(time.Second)
 		agent.Tick(watts(4)...)
 		samples, _ := drain(sub)
-		require.Equal(t, []float64{1, 2, 3, 4}, powers(samples))
+		require.Equal(t, []float64{1, 2, 3, 4}, powers(samples), "a new stream begins where the old one was in order")
 		require.Equal(t, live.Drops{Repeated: 1, Missed: 3, Late: 1, Reordered: 1}, f.status(t).Drops)
 	})
 }
