@@ -13,6 +13,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/internal/build"
 	"github.com/warpwatch/warpwatch/internal/console"
+	"github.com/warpwatch/warpwatch/internal/dashboards"
 	"github.com/warpwatch/warpwatch/internal/demo"
 	// mage:import demo
 	_ "github.com/warpwatch/warpwatch/internal/demo/target"
@@ -70,6 +71,15 @@ func Bench(ctx context.Context) error {
 func Generate(ctx context.Context) error {
 	return tool(ctx, "go", "run", "github.com/bufbuild/buf/cmd/buf@v1.75.0", "generate", "--template=pkg/wire/buf.gen.yaml",
 		"--config=pkg/wire/buf.yaml", "--path=pkg/wire/agent.proto")
+}
+
+// Dashboards writes the bundled dashboards and their gallery anew from internal/dashboards.
+func Dashboards() error {
+	root, _, err := here()
+	if err != nil {
+		return err
+	}
+	return dashboards.Write(root)
 }
 
 func here() (root string, out *console.Console, err error) {
