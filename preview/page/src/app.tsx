@@ -18,6 +18,7 @@ import { createRoot } from 'react-dom/client';
 import { Route, Router, Routes } from 'react-router-dom';
 import { useSyncExternalStore } from 'react';
 
+import { AppPage } from './appPages/AppPage';
 import { DashboardPage } from './dashboard/DashboardPage';
 import { EditorsPage } from './editors/EditorsPage';
 import { importPanelPlugin } from './panels/registry';
@@ -63,6 +64,7 @@ function App({ dashboards }: { dashboards: SearchHit[] }) {
           <Shell dashboards={dashboards}>
             <Routes>
               <Route path="/d/:uid/*" element={<DashboardPage />} />
+              <Route path="/a/:id/*" element={<AppPage />} />
               <Route path="/editors" element={<EditorsPage />} />
               <Route path="*" element={<Home dashboards={dashboards} />} />
             </Routes>

@@ -13,12 +13,14 @@ import * as reactDom from 'react-dom';
 import * as reactRouter from 'react-router';
 import * as rxjs from 'rxjs';
 
+import { PluginPage } from '../appPages/PluginPage';
+
 /** The modules that a built plugin leaves out of its bundle because Grafana has them (.config/bundler/externals.ts). */
 const shared: Record<string, unknown> = {
   '@emotion/css': emotionCss,
   '@emotion/react': emotionReact,
   '@grafana/data': grafanaData,
-  '@grafana/runtime': grafanaRuntime,
+  '@grafana/runtime': { ...grafanaRuntime, PluginPage },
   '@grafana/ui': grafanaUi,
   i18next,
   lodash,

@@ -16,7 +16,6 @@ export interface SearchHit {
 export function Shell({ dashboards, children }: { dashboards: SearchHit[]; children: ReactNode }) {
   const styles = useStyles2(getStyles);
   const { pathname } = useLocation();
-  const editors = pathname === '/editors';
   return (
     <div className={styles.page}>
       <header className={styles.header}>
@@ -26,13 +25,18 @@ export function Shell({ dashboards, children }: { dashboards: SearchHit[]; child
           aria-label="Dashboard"
           width={40}
           options={dashboards.map(({ uid, title }) => ({ value: uid, label: title }))}
-          value={editors ? null : (pathname.split('/')[2] ?? null)}
+          value={pathname.startsWith('/d/') ? (pathname.split('/')[2] ?? null) : null}
           placeholder="Choose a dashboard"
           onChange={({ value }) => locationService.push(`/d/${value}${themeQuery()}`)}
         />
         <div className={styles.banner} role="note" data-testid="preview-banner">
           Preview for demo and tests – not Grafana
         </div>
+        {Object.keys(config.apps).map((id) => (
+          <LinkButton key={id} size="sm" variant="secondary" fill="text" href={`/a/${id}${themeQuery()}`}>
+            App
+          </LinkButton>
+        ))}
         <LinkButton size="sm" variant="secondary" fill="text" href={`/editors${themeQuery()}`}>
           Editors
         </LinkButton>
