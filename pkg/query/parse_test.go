@@ -74,8 +74,8 @@ func TestParseIgnoresWhatPrometheusDataSourceWrites(t *testing.T) {
 
 func TestParseSaysWhatToChange(t *testing.T) {
 	for _, tc := range []struct{ raw, queryType, want string }{
-		{`{"metric":"gpu_power_watts"}`, "inventry", `field "queryType": "inventry" is not known; use metric, promql, coverage, inventory, processes, events, bottleneck, health, efficiency, forecast or anomaly`},
-		{`{"metric":"x","queryType":"Metric"}`, "", `field "queryType": "Metric" is not known; use metric, promql, coverage, inventory, processes, events, bottleneck, health, efficiency, forecast or anomaly`},
+		{`{"metric":"gpu_power_watts"}`, "inventry", `field "queryType": "inventry" is not known; use metric, promql, coverage, inventory, processes, events, bottleneck, health, efficiency, forecast, anomaly, memory, stragglers or topology`},
+		{`{"metric":"x","queryType":"Metric"}`, "", `field "queryType": "Metric" is not known; use metric, promql, coverage, inventory, processes, events, bottleneck, health, efficiency, forecast, anomaly, memory, stragglers or topology`},
 		{`{}`, "metric", `field "metric": name the metric to show, like "gpu_utilization_ratio"`},
 		{`{"expr":"  "}`, "promql", `field "expr": write a PromQL expression`},
 		{`{"metric":"x","aggregation":"median"}`, "", `field "aggregation": "median" is not known; use avg, max, min, sum, p50, p95 or p99`},

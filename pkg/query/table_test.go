@@ -39,7 +39,7 @@ func TestTablesRefuseWhatCannotBe(t *testing.T) {
 		`{"queryType":"events","minDuration":"ten"}`:                                           `field "minDuration": "ten" is not a duration`,
 		`{"queryType":"inventory","maxRows":0}`:                                                `field "maxRows": 0 is out of bounds`,
 		`{"queryType":"inventory","maxRow":10}`:                                                `field "maxRow" is not known; did you mean "maxRows"?`,
-		`{"queryType":"inventories"}`:                                                          `field "queryType": "inventories" is not known; use metric, promql, coverage, inventory, processes, events, bottleneck, health, efficiency, forecast or anomaly`,
+		`{"queryType":"inventories"}`:                                                          `field "queryType": "inventories" is not known; use metric, promql, coverage, inventory, processes, events, bottleneck, health, efficiency, forecast, anomaly, memory, stragglers or topology`,
 		`{"queryType":"inventory","adhocFilters":[{"key":"rack","operator":"=","value":"1"}]}`: `field "adhocFilters"`,
 	} {
 		if _, err := Parse([]byte(raw), ""); err == nil || !strings.Contains(err.Error(), want) {
