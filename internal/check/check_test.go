@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/catalog"
 )
 
 const dashboard = `{"title": "Node", "panels": [
@@ -81,6 +83,32 @@ func TestRun(t *testing.T) {
 				t.Errorf("error %v, printed\n%s\nwant %q", err, out.String(), test.want)
 			}
 		})
+	}
+}
+
+// A panel may be dark where nobody measures it or nothing happened, never where the demo's agents measure it.
+func TestReasonsOfDarkPanels(t *testing.T) {
+	known, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	notice := []string{"info: nobody exports it"}
+	for _, test := range []struct {
+		query   map[string]any
+		notices []string
+		empty   string
+		want    string
+	}{
+		{map[string]any{"metric": "gpu_power_watts"}, notice, "not exported", ""},
+		{map[string]any{"metric": "serve_ttft_seconds"}, notice, "", notice[0]},
+		{map[string]any{"metric": "serve_ttft_seconds"}, nil, "no server is scraped", ""},
+		{map[string]any{"queryType": "events"}, nil, "No event in the range", "No event in the range"},
+		{map[string]any{"queryType": "events"}, nil, "", ""},
+		{map[string]any{"metric": "gpu_fan_speed_ratio"}, notice, "", notice[0]},
+	} {
+		if got := reason(test.query, test.notices, known, test.empty); got != test.want {
+			t.Errorf("%v, %v, %q: %q, want %q", test.query, test.notices, test.empty, got, test.want)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package check asks a running stack everything that the bundled dashboards ask, and judges the answers: none may be
-// empty, an error, or in another unit than its metric's.
+// Package check asks a running stack everything that the bundled dashboards ask, and judges the answers: none may be an
+// error, in another unit than its metric's, or empty without a reason that the panel shows.
 package check
 
 import (
@@ -20,6 +20,7 @@ type Dashboard struct {
 // Panel is a panel that asks something.
 type Panel struct {
 	Title   string
+	Empty   string           // what the panel says where there is nothing
 	Targets []map[string]any // queries, with their variables removed
 }
 
@@ -28,6 +29,12 @@ type rawPanel struct {
 	Type    string           `json:"type"`
 	Targets []map[string]any `json:"targets"`
 	Panels  []rawPanel       `json:"panels"` // of a collapsed row
+
+	FieldConfig struct {
+		Defaults struct {
+			NoValue string `json:"noValue"`
+		} `json:"defaults"`
+	} `json:"fieldConfig"`
 }
 
 // ReadDashboards reads every JSON file of a folder.
@@ -71,7 +78,7 @@ func parseDashboard(text []byte) (Dashboard, error) {
 			if len(p.Targets) == 0 {
 				continue
 			}
-			panel := Panel{Title: p.Title}
+			panel := Panel{Title: p.Title, Empty: p.FieldConfig.Defaults.NoValue}
 			for _, target := range p.Targets {
 				panel.Targets = append(panel.Targets, withoutVariables(target))
 			}

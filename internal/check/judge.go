@@ -12,42 +12,96 @@ import (
 // verdict is what an answer is worth.
 type verdict struct {
 	series, values int
+	told           int // texts
 	low, high      float64
 	unit           string
 	notices        []string
 	faults         []string
+	dark           string // why there is no value where that is no fault
 }
 
-// judge reads an answer to a query.
-func judge(query map[string]any, a answer, known *catalog.Catalog) verdict {
+// judge reads an answer to a query of a panel that says something of its own where there is nothing.
+func judge(query map[string]any, a answer, known *catalog.Catalog, empty string) verdict {
 	v := verdict{low: math.Inf(1), high: math.Inf(-1)}
 	if a.Error != "" {
 		v.faults = append(v.faults, a.Error)
 		return v
 	}
 	want, limit := expectation(query, known)
+	if reduce, is := query["reduce"].(map[string]any); is && (reduce["mode"] == "heatmap" || reduce["mode"] == "bands") {
+		limit = bounds{math.Inf(-1), math.Inf(1)} // counts are among the values
+	}
 	for _, f := range a.Frames {
 		for _, n := range f.Schema.Meta.Notices {
 			v.notices = append(v.notices, n.Severity+": "+n.Text)
 		}
 		for i, column := range f.Schema.Fields {
-			if column.Type != "number" || i >= len(f.Data.Values) {
+			if i >= len(f.Data.Values) {
+				continue
+			}
+			if column.Type != "number" {
+				v.told += told(f.Data.Values[i], column.Type)
 				continue
 			}
 			v.series++
 			v.read(f.Data.Values[i])
+			if counts(query, column) {
+				continue
+			}
 			if v.unit = column.Config.Unit; want != "" && v.unit != want {
 				v.fault("field %q is in %q, its metric in %q", column.Name, v.unit, want)
 			}
 		}
 	}
 	switch {
+	case v.values+v.told == 0:
+		if v.dark = reason(query, v.notices, known, empty); v.dark == "" {
+			v.fault("empty")
+		}
 	case v.values == 0:
-		v.fault("empty")
 	case v.low < limit.low || v.high > limit.high:
 		v.fault("values from %g to %g, possible are %g to %g", v.low, v.high, limit.low, limit.high)
 	}
 	return v
+}
+
+// reason is why an answer may be empty, "" where it may not. What agents measure is there: the demo has agents. A table may
+// have nothing to tell where the panel says what that means, and what nobody exports has a notice.
+func reason(query map[string]any, notices []string, known *catalog.Catalog, empty string) string {
+	name, _ := query["metric"].(string)
+	metric, isMetric := known.Metric(name)
+	switch {
+	case isMetric && metric.Agent && !notSimulated(name):
+		return ""
+	case len(notices) > 0:
+		return notices[0]
+	case !isMetric && empty != "":
+		return empty
+	}
+	return ""
+}
+
+// notSimulated reports whether the demo's agents leave a metric out that agents on real boards measure: data centre boards have
+// no fans.
+func notSimulated(name string) bool {
+	return name == "gpu_fan_speed_ratio" || strings.HasPrefix(name, "gpu_c2c_")
+}
+
+// told is how many texts of a column say something.
+func told(values []any, kind string) int {
+	n := 0
+	for _, value := range values {
+		if text, is := value.(string); is && text != "" && kind == "string" {
+			n++
+		}
+	}
+	return n
+}
+
+// counts reports whether a column counts lines, and is in no unit of the metric.
+func counts(query map[string]any, column field) bool {
+	reduce, _ := query["reduce"].(map[string]any)
+	return reduce["mode"] == "heatmap" || reduce["mode"] == "bands" && strings.HasSuffix(column.Name, "count")
 }
 
 func (v *verdict) fault(format string, args ...any) {
