@@ -29,7 +29,8 @@ func (d *Datasource) checkLimits() error {
 	_, anomaly := d.anomalyLimits()
 	_, memory := d.memoryLimits()
 	_, stragglers := d.stragglersLimits()
-	return errors.Join(bottleneck, health, efficiency, forecast, anomaly, memory, stragglers)
+	_, topology := d.topologyLimits()
+	return errors.Join(bottleneck, health, efficiency, forecast, anomaly, memory, stragglers, topology)
 }
 
 // bottleneckLimits are the limits of the settings over the defaults.

@@ -25,7 +25,9 @@ type memoryOptions struct {
 	Value string `json:"value"` // what an alert rule or expression reads; "severity" when left out
 }
 
-func memoryValues() []string { return []string{"severity", "used", "peak", "headroom", "hours_to_full"} }
+func memoryValues() []string {
+	return []string{"severity", "used", "peak", "headroom", "hours_to_full"}
+}
 
 func (d *Datasource) memoryLimits() (memory.Limits, error) {
 	return limitsOver(memory.DefaultLimits(), d.settings, query.TypeMemory)

@@ -102,6 +102,8 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 		return d.memory(ctx, r)
 	case query.TypeStragglers:
 		return d.stragglers(ctx, r)
+	case query.TypeTopology:
+		return d.topology(ctx, r)
 	}
 	return nil, badInput(fmt.Errorf("query type %q is not answered by this version", q.Type))
 }

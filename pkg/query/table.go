@@ -102,6 +102,12 @@ func (s Scope) OfGPUs(uuids []string) (Scope, error) {
 	return s.Compile()
 }
 
+// OfNodes is the scope narrowed to some nodes, all of which it selects.
+func (s Scope) OfNodes(nodes []string) (Scope, error) {
+	s.Nodes = nodes
+	return s.Compile()
+}
+
 // MatchesOwners reports whether the scope selects one of the owners of a device, or one without any. A pod and a batch job that have the
 // same device are taken for one workload.
 func (s Scope) MatchesOwners(owners []gpu.Owner) bool {
