@@ -6,7 +6,7 @@ import grafanaConfig, { type Env } from './.config/webpack/webpack.config';
 
 /**
  * The scaffold copies the images of the root plugin only, and knows nothing of dashboards outside src. This adds the
- * nested data source's images and the bundled dashboards, which the root plugin.json names as dashboards/<file>.json.
+ * nested plugins' images and the bundled dashboards, which the root plugin.json names as dashboards/<file>.json.
  */
 const config = async (env: Env): Promise<Configuration> =>
   merge(await grafanaConfig(env), {
@@ -14,6 +14,7 @@ const config = async (env: Env): Promise<Configuration> =>
       new CopyWebpackPlugin({
         patterns: [
           { from: 'datasource/img/**/*' },
+          { from: 'panel/img/**/*' },
           { from: '../dashboards/*.json', to: 'dashboards/[name][ext]', noErrorOnMissing: true },
         ],
       }),

@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'fs';
 import path from 'path';
 
-import { APP_ID, DATA_SOURCE_ID } from './shared/ids';
+import { APP_ID, DATA_SOURCE_ID, PANEL_ID } from './shared/ids';
 
 const read = (...parts: string[]) => JSON.parse(readFileSync(path.join(__dirname, ...parts), 'utf8'));
 
 const app = read('plugin.json');
 const dataSource = read('datasource', 'plugin.json');
+const panel = read('panel', 'plugin.json');
 const dashboards: Array<{ path: string; uid: string; name: string }> = app.includes.filter(
   ({ type }: { type: string }) => type === 'dashboard'
 );
@@ -14,17 +15,21 @@ const dashboards: Array<{ path: string; uid: string; name: string }> = app.inclu
 test('ids are those that the code uses', () => {
   expect(app.id).toBe(APP_ID);
   expect(dataSource.id).toBe(DATA_SOURCE_ID);
+  expect(panel.id).toBe(PANEL_ID);
 });
 
 test('nested plugins ask for the same Grafana and are included by their path', () => {
   expect(dataSource.dependencies.grafanaDependency).toBe(app.dependencies.grafanaDependency);
+  expect(panel.dependencies.grafanaDependency).toBe(app.dependencies.grafanaDependency);
   expect(app.includes).toContainEqual(expect.objectContaining({ type: 'datasource', path: 'datasource/plugin.json' }));
+  expect(app.includes).toContainEqual(expect.objectContaining({ type: 'panel', path: 'panel/plugin.json' }));
 });
 
 test('logos exist', () => {
   for (const [plugin, folder] of [
     [app, '.'],
     [dataSource, 'datasource'],
+    [panel, 'panel'],
   ]) {
     Object.values<string>(plugin.info.logos).forEach((logo) => {
       expect(existsSync(path.join(__dirname, folder, logo))).toBe(true);
