@@ -242,10 +242,21 @@ describe('filters', () => {
       ['2', '10'],
       'gpu',
     ],
-    ['mig_id', [{ value: 'GPU-1/7', text: 'x' }, { value: 'GPU-2/7', text: 'y' }], ['7'], 'mig'],
+    [
+      'mig_id',
+      [
+        { value: 'GPU-1/7', text: 'x' },
+        { value: 'GPU-2/7', text: 'y' },
+      ],
+      ['7'],
+      'mig',
+    ],
   ])('the values of %s', async (key, values, expected, kind) => {
     mockGetResource.mockResolvedValue({ values, notices: [] });
-    const filters = [{ key: 'cluster', operator: '=', value: 'north' }, { ...node, operator: '!=' }];
+    const filters = [
+      { key: 'cluster', operator: '=', value: 'north' },
+      { ...node, operator: '!=' },
+    ];
     const listed = await dataSource().getTagValues({ key, filters });
     expect(listed.map(({ value }) => value)).toEqual(expected);
     expect(mockGetResource).toHaveBeenCalledWith('variables', { kind, cluster: ['north'] });
@@ -277,10 +288,18 @@ describe('filters', () => {
 
 describe('queries from elsewhere', () => {
   const from = async (type: string, queries: DataQuery[]) =>
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- its successor knows no expressions
     dataSource().importQueries(queries, { type } as DataSourceApi);
 
   test('of Prometheus keep their expression, legend and step', async () => {
-    const query = { refId: 'B', expr: 'up == 0', legendFormat: '{{job}}', interval: '30s', exemplar: true, format: 'heatmap' };
+    const query = {
+      refId: 'B',
+      expr: 'up == 0',
+      legendFormat: '{{job}}',
+      interval: '30s',
+      exemplar: true,
+      format: 'heatmap',
+    };
     expect(await from('prometheus', [query])).toEqual([
       expect.objectContaining({
         refId: 'B',

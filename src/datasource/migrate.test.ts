@@ -15,8 +15,14 @@ test.each([
   [{ metric: 'gpu_power_watts' }, { schemaVersion: 1, queryType: 'metric' }],
   [{ expr: 'up' }, { schemaVersion: 1, queryType: 'promql' }],
   [{ queryType: '', expr: 'up' }, { queryType: 'promql' }],
-  [{ metric: 'x', nodes: 'gpu-01', pods: '' }, { nodes: ['gpu-01'], pods: [] }],
-  [{ expr: 'up', legendFormat: '{{job}}', interval: '1m' }, { legend: '{{job}}', minStep: '1m' }],
+  [
+    { metric: 'x', nodes: 'gpu-01', pods: '' },
+    { nodes: ['gpu-01'], pods: [] },
+  ],
+  [
+    { expr: 'up', legendFormat: '{{job}}', interval: '1m' },
+    { legend: '{{job}}', minStep: '1m' },
+  ],
   [{ expr: 'up', exemplar: true }, { exemplars: true }],
   [{ expr: 'up', format: 'heatmap' }, { format: 'time_series' }],
 ])('%j gets %j', (query, expected) => {

@@ -36,7 +36,9 @@ test.each(QUERY_TYPES.map(({ type }) => type))('a query that becomes one of type
 });
 
 test.each(QUERY_TYPES.map(({ type }) => type))('%s is of one sort only', (type) => {
-  expect([isTableType(type), isInsightType(type), type === 'metric' || type === 'promql'].filter(Boolean)).toHaveLength(1);
+  expect([isTableType(type), isInsightType(type), type === 'metric' || type === 'promql'].filter(Boolean)).toHaveLength(
+    1
+  );
 });
 
 test('the options that have fields are those that the backend reads', () => {
@@ -44,9 +46,9 @@ test('the options that have fields are those that the backend reads', () => {
   for (const type of insights) {
     const read = sources('plugin') + sources(`insight/${type}`);
     for (const { key } of INSIGHT_FIELDS[type]) {
-      expect(`${type}: ${read.includes(`json:"${key}"`) || read.includes(`json:"${key},omitempty"`) ? key : 'none'}`).toBe(
-        `${type}: ${key}`
-      );
+      expect(
+        `${type}: ${read.includes(`json:"${key}"`) || read.includes(`json:"${key},omitempty"`) ? key : 'none'}`
+      ).toBe(`${type}: ${key}`);
     }
   }
 });

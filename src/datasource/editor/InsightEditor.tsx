@@ -84,6 +84,7 @@ function OptionField({ id, field, datasource, query, onChange }: FieldProps) {
         <EditorField label={field.label} tooltip={field.tooltip} width={22}>
           <Combobox
             id={id}
+            width={22}
             options={field.choices}
             value={typeof value === 'string' ? value : field.choices[0].value}
             onChange={(option) => onChange(option.value)}

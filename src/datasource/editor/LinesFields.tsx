@@ -26,6 +26,7 @@ export function LinesFields({ id, query, onChange }: Props) {
       <EditorField label="Lines" width={20} tooltip="What very many lines are made into">
         <Combobox
           id={`${id}-reduce`}
+          width={20}
           options={queryTypeOf(query) === 'promql' ? PROMQL_REDUCTIONS : REDUCTIONS}
           value={mode}
           onChange={({ value }) => onChange({ reduce: value === 'auto' ? undefined : { mode: value } })}
@@ -44,7 +45,13 @@ export function LinesFields({ id, query, onChange }: Props) {
             onCommit={(value) => change({ k: value })}
           />
           <EditorField label="Ranked by" width={16}>
-            <Combobox id={`${id}-rank`} options={RANKINGS} value={by} onChange={({ value }) => change({ by: value })} />
+            <Combobox
+              id={`${id}-rank`}
+              width={16}
+              options={RANKINGS}
+              value={by}
+              onChange={({ value }) => change({ by: value })}
+            />
           </EditorField>
         </>
       )}

@@ -47,6 +47,7 @@ export function MetricEditor({ id, datasource, query, onChange, isRule }: Props)
           <EditorField label="One series per" width={24}>
             <Combobox
               id={`${id}-by`}
+              width={24}
               options={groupingOptions(metric, by)}
               value={by}
               onChange={({ value }) => onChange(ofGrouping(query, value, metric))}
@@ -60,6 +61,7 @@ export function MetricEditor({ id, datasource, query, onChange, isRule }: Props)
         >
           <Combobox
             id={`${id}-aggregation`}
+            width={20}
             options={aggregationsFor(metric, by, aggregation)}
             value={aggregation}
             onChange={({ value }) => onChange({ aggregation: value })}

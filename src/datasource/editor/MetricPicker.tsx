@@ -29,6 +29,7 @@ export function MetricPicker({ id, catalogue, available, label = 'Metric', value
     >
       <Combobox
         id={id}
+        width={50}
         options={options}
         value={value || null}
         placeholder={catalogue.loading ? 'Loading…' : 'Choose a metric'}

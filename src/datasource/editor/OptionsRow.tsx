@@ -26,6 +26,7 @@ export function OptionsRow({ id, query, onChange }: Props) {
       <EditorField label="Format" width={18}>
         <Combobox
           id={`${id}-format`}
+          width={18}
           options={isMetric ? [...FORMATS, MATRIX] : FORMATS}
           value={query.format ?? 'time_series'}
           onChange={({ value }) => onChange(value === 'matrix' ? ofMatrix() : { format: value })}

@@ -1,5 +1,6 @@
-import { CoreApp } from '@grafana/data';
-import { render, screen, waitFor } from '@testing-library/react';
+import { EditorView } from '@codemirror/view';
+import { CoreApp, createDataFrame, getDefaultTimeRange, LoadingState, type PanelData } from '@grafana/data';
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react';
 import React, { useState } from 'react';
 
 import { testUser } from '../../test/testUser';
@@ -21,10 +22,24 @@ const POWER: Metric = {
   caveat: 'The board, memory included.',
   nvidiaSmi: 'power.draw.average',
   aggregations: ['sum', 'avg', 'max'],
+  subject: 'device',
+};
+
+const LATENCY: Metric = {
+  ...POWER,
+  name: 'serve_request_seconds',
+  unit: 'seconds',
+  kind: 'histogram',
+  family: 'serving',
+  help: 'From the request to its last token.',
+  aggregations: ['p95', 'p50', 'p99', 'avg'],
+  subject: 'workload',
 };
 
 const datasource = {
   metrics: jest.fn(),
+  coverage: jest.fn(),
+  getTagValues: jest.fn(),
   variableValues: jest.fn(),
   targetContainsTemplate: jest.fn(),
 };
@@ -33,7 +48,12 @@ const onChange = jest.fn();
 const current = (): GpuQuery => onChange.mock.lastCall[0];
 const onRunQuery = jest.fn();
 
-function Editor({ initial, app }: { initial: GpuQuery; app?: CoreApp }) {
+interface Shown {
+  app?: CoreApp;
+  data?: PanelData;
+}
+
+function Editor({ initial, app, data }: Shown & { initial: GpuQuery }) {
   const [query, setQuery] = useState(initial);
   return (
     <QueryEditor
@@ -45,19 +65,36 @@ function Editor({ initial, app }: { initial: GpuQuery; app?: CoreApp }) {
       }}
       onRunQuery={onRunQuery}
       app={app}
+      data={data}
     />
   );
 }
 
-async function show(query: Partial<GpuQuery>, app?: CoreApp) {
-  render(<Editor initial={{ refId: 'A', ...query }} app={app} />);
+async function show(query: Partial<GpuQuery>, shown: Shown = {}) {
+  render(<Editor initial={{ refId: 'A', schemaVersion: 1, ...query }} {...shown} />);
   await waitFor(() => expect(datasource.variableValues).toHaveBeenCalled());
   return testUser();
 }
 
+/** The editor of the expression, which knows itself by its element. */
+function expression(): EditorView {
+  const view = EditorView.findFromDOM(screen.getByLabelText('Expression'));
+  if (!view) {
+    throw new Error('there is no editor of the expression');
+  }
+  return view;
+}
+
+function write(text: string) {
+  const view = expression();
+  act(() => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }));
+}
+
 beforeEach(() => {
   jest.clearAllMocks();
-  datasource.metrics.mockResolvedValue([POWER]);
+  datasource.metrics.mockResolvedValue([POWER, LATENCY]);
+  datasource.coverage.mockResolvedValue({ rows: [], notices: [] });
+  datasource.getTagValues.mockResolvedValue([{ text: 'gpu-01', value: 'gpu-01' }]);
   datasource.variableValues.mockImplementation(({ kind }) =>
     Promise.resolve({ values: [{ value: `${kind}-1`, text: `${kind} one` }], notices: [] })
   );
@@ -69,16 +106,7 @@ test('a metric query shows what the metric means, and its own fields only', asyn
   expect(await screen.findByText('Power drawn, averaged over one second.')).toBeInTheDocument();
   expect(screen.getByText('The board, memory included.')).toBeInTheDocument();
   expect(screen.getByText('W')).toBeInTheDocument();
-  for (const label of [
-    'Query type',
-    'Metric',
-    'One series per',
-    'Aggregation',
-    'Source',
-    'Stream',
-    'Format',
-    'Legend',
-  ]) {
+  for (const label of ['Query type', 'Metric', 'One series per', 'Aggregation', 'Source', 'Stream']) {
     expect(screen.getByLabelText(label)).toBeInTheDocument();
   }
   for (const label of ['Clusters', 'Nodes', 'GPUs', 'MIG instances', 'Models']) {
@@ -89,9 +117,11 @@ test('a metric query shows what the metric means, and its own fields only', asyn
 
 test('a PromQL query shows its expression, the macros and the scope', async () => {
   await show({ queryType: 'promql', expr: 'up' });
-  expect(screen.getByLabelText('Expression')).toHaveValue('up');
+  expect(expression().state.doc.toString()).toBe('up');
   expect(screen.getByText('$__gpu_filter')).toBeInTheDocument();
-  expect(screen.getByLabelText('Clusters')).toBeInTheDocument();
+  for (const label of ['Clusters', 'Add scope', 'Exemplars']) {
+    expect(screen.getByLabelText(label)).toBeInTheDocument();
+  }
   expect(screen.queryByLabelText('Metric')).not.toBeInTheDocument();
   expect(screen.queryByLabelText('Stream')).not.toBeInTheDocument();
 });
@@ -105,14 +135,26 @@ test('the type is switched, and nothing incomplete is run', async () => {
 });
 
 test('an expression runs when it is left or on Ctrl+Enter, not while it is typed', async () => {
-  const user = await show({ queryType: 'promql', expr: '' });
-  await user.type(screen.getByLabelText('Expression'), 'up == 0');
+  await show({ queryType: 'promql', expr: '' });
+  write('up == 0');
   expect(onRunQuery).not.toHaveBeenCalled();
-  await user.tab();
+  fireEvent.blur(expression().contentDOM);
   expect(current().expr).toBe('up == 0');
   expect(onRunQuery).toHaveBeenCalledTimes(1);
-  await user.type(screen.getByLabelText('Expression'), '{Control>}{Enter}{/Control}');
+  fireEvent.keyDown(expression().contentDOM, { key: 'Enter', ctrlKey: true });
   expect(onRunQuery).toHaveBeenCalledTimes(2);
+  write('up == 1');
+  fireEvent.keyDown(expression().contentDOM, { key: 'Enter', ctrlKey: true });
+  expect(current().expr).toBe('up == 1');
+});
+
+test('an expression from elsewhere takes the place of the one that is shown', async () => {
+  const { rerender } = render(
+    <Editor key="a" initial={{ refId: 'A', schemaVersion: 1, queryType: 'promql', expr: 'up' }} />
+  );
+  rerender(<Editor key="b" initial={{ refId: 'A', schemaVersion: 1, queryType: 'promql', expr: 'down' }} />);
+  expect(expression().state.doc.toString()).toBe('down');
+  await waitFor(() => expect(datasource.variableValues).toHaveBeenCalled());
 });
 
 test('a scope takes values of the fleet and variables of the dashboard', async () => {
@@ -146,6 +188,7 @@ test('the stream can be turned off', async () => {
 
 test('a step without a unit is refused, and a legend counts when it is left', async () => {
   const user = await show({ queryType: 'metric', metric: 'gpu_power_watts' });
+  await user.click(screen.getByRole('button', { name: /^Options/ }));
   await user.type(screen.getByLabelText('Min step'), '5');
   expect(screen.getByText(/number with its unit/)).toBeInTheDocument();
   await user.type(screen.getByLabelText('Min step'), 's{Enter}');
@@ -166,6 +209,155 @@ test('lists that cannot be had say why, and the query can still be edited', asyn
 
 test('an alert rule with variables is warned of', async () => {
   datasource.targetContainsTemplate.mockReturnValue(true);
-  await show({ queryType: 'metric', metric: 'gpu_power_watts', nodes: ['$node'] }, CoreApp.UnifiedAlerting);
+  await show({ queryType: 'metric', metric: 'gpu_power_watts', nodes: ['$node'] }, { app: CoreApp.UnifiedAlerting });
   expect(screen.getByText('Alert rules have no dashboard variables')).toBeInTheDocument();
+  expect(screen.queryByLabelText('Stream')).not.toBeInTheDocument();
+});
+
+test('every type of query is offered with its meaning, in groups', async () => {
+  const user = await show({ queryType: 'metric', metric: 'gpu_power_watts' });
+  await user.click(screen.getByLabelText('Query type'));
+  await user.click(await screen.findByRole('option', { name: /Events.*XID errors/ }));
+  expect(current().queryType).toBe('events');
+  expect(onRunQuery).toHaveBeenCalled();
+  for (const label of ['Kinds', 'Shortest', 'Most rows', 'Source', 'Stream']) {
+    expect(screen.getByLabelText(label)).toBeInTheDocument();
+  }
+  expect(screen.queryByLabelText('Metric')).not.toBeInTheDocument();
+});
+
+test('events are chosen by kind, and rows are bounded', async () => {
+  const user = await show({ queryType: 'events' });
+  await user.click(screen.getByLabelText('Kinds'));
+  await user.click(await screen.findByRole('option', { name: /XID error/ }));
+  expect(current().kinds).toEqual(['xid']);
+  await user.type(screen.getByLabelText('Most rows'), '0');
+  expect(screen.getByText('Write a whole number from 1 to 500000.')).toBeInTheDocument();
+  await user.tab();
+  expect(current().maxRows).toBeUndefined();
+  await user.type(screen.getByLabelText('Most rows'), '50{Enter}');
+  expect(current().maxRows).toBe(50);
+});
+
+test('a workload’s metric has its own groupings and quantiles, and no fields of devices', async () => {
+  const user = await show({ queryType: 'metric', metric: 'gpu_power_watts', aggregation: 'sum' });
+  await user.click(screen.getByLabelText('Metric'));
+  await user.click(await screen.findByRole('option', { name: /serve_request_seconds/ }));
+  expect(current()).toMatchObject({ metric: 'serve_request_seconds', aggregation: '' });
+  expect(screen.queryByLabelText('Stream')).not.toBeInTheDocument();
+  expect(screen.queryByLabelText('MIG instances')).not.toBeInTheDocument();
+  await user.click(screen.getByLabelText('One series per'));
+  await user.click(await screen.findByRole('option', { name: /^Pod/ }));
+  expect(current().aggregateBy).toBe('pod');
+  await user.click(screen.getByLabelText('Aggregation'));
+  await user.click(await screen.findByRole('option', { name: /99th percentile/ }));
+  expect(current().aggregation).toBe('p99');
+});
+
+test('a metric says whether it is measured in the scope, and how to get it', async () => {
+  const row = { metric: 'gpu_power_watts', status: 'missing', covered: 0, total: 8, dialect: '', series: '' };
+  datasource.coverage.mockResolvedValue({ rows: [{ ...row, enable: 'Add DCGM_FI_DEV_POWER_USAGE.' }], notices: [] });
+  await show({ queryType: 'metric', metric: 'gpu_power_watts', nodes: ['$node'] });
+  expect(await screen.findByText(/Not measured on any of 8 devices/)).toBeInTheDocument();
+  expect(screen.getByText('Add DCGM_FI_DEV_POWER_USAGE.')).toBeInTheDocument();
+  expect(datasource.coverage).toHaveBeenCalledWith({ nodes: ['$node'] });
+});
+
+test('a matrix is of every device on its own', async () => {
+  const user = await show({
+    queryType: 'metric',
+    metric: 'gpu_power_watts',
+    aggregateBy: 'node',
+    reduce: { mode: 'bands' },
+  });
+  await user.click(screen.getByRole('button', { name: /^Options/ }));
+  await user.click(screen.getByLabelText('Format'));
+  await user.click(await screen.findByRole('option', { name: /Matrix/ }));
+  expect(current()).toMatchObject({ format: 'matrix', aggregateBy: 'identity' });
+  expect(current().reduce).toBeUndefined();
+  expect(screen.queryByLabelText('One series per')).not.toBeInTheDocument();
+  expect(screen.queryByLabelText('Lines')).not.toBeInTheDocument();
+});
+
+test('the highest lines are kept, as many as are wanted', async () => {
+  const user = await show({ queryType: 'metric', metric: 'gpu_power_watts' });
+  await user.click(screen.getByRole('button', { name: /^Options/ }));
+  await user.click(screen.getByLabelText('Lines'));
+  await user.click(await screen.findByRole('option', { name: /Highest/ }));
+  await user.type(screen.getByLabelText('How many'), '5{Enter}');
+  expect(current().reduce).toEqual({ mode: 'topk', k: 5 });
+});
+
+test('a judgement has its own options, and the rest as JSON that is checked', async () => {
+  const user = await show({ queryType: 'bottleneck', options: { limits: { windowSeconds: 60 } } });
+  await user.click(screen.getByLabelText('Show'));
+  await user.click(await screen.findByRole('option', { name: /Timeline/ }));
+  expect(current().options).toEqual({ limits: { windowSeconds: 60 }, show: 'timeline' });
+  await user.click(screen.getByRole('button', { name: /^Options/ }));
+  const text = screen.getByLabelText('More options');
+  onRunQuery.mockClear();
+  await user.clear(text);
+  await user.type(text, '[[1]');
+  await user.tab();
+  expect(screen.getByText(/Write an object in JSON/)).toBeInTheDocument();
+  expect(onRunQuery).not.toHaveBeenCalled();
+  await user.clear(text);
+  await user.tab();
+  expect(current().options).toEqual({ show: 'timeline' });
+});
+
+test('a judgement’s options for rules show in rules only', async () => {
+  await show({ queryType: 'health' }, { app: CoreApp.UnifiedAlerting });
+  expect(screen.getByLabelText('Rule reads')).toBeInTheDocument();
+});
+
+test('an anomaly is asked for when its metric is known', async () => {
+  const user = await show({ queryType: 'anomaly' });
+  expect(screen.queryByLabelText('Rule reads')).not.toBeInTheDocument();
+  await user.click(screen.getByLabelText('Metric'));
+  expect(screen.queryByRole('option', { name: /serve_request_seconds/ })).not.toBeInTheDocument();
+  await user.click(await screen.findByRole('option', { name: /gpu_power_watts/ }));
+  expect(current().options).toEqual({ metric: 'gpu_power_watts' });
+  expect(onRunQuery).toHaveBeenCalledTimes(1);
+});
+
+test('workloads and filters are chosen below the scope', async () => {
+  const user = await show({ queryType: 'inventory' });
+  expect(screen.queryByLabelText('Pods')).not.toBeInTheDocument();
+  await user.click(screen.getByRole('button', { name: 'Workloads and filters' }));
+  expect(screen.getByLabelText('Pods')).toBeInTheDocument();
+  await user.click(screen.getByRole('button', { name: 'Add a filter' }));
+  await user.click(screen.getByLabelText('Label of filter 1'));
+  await user.click(await screen.findByRole('option', { name: /^node/ }));
+  await user.click(screen.getByLabelText('Value of filter 1'));
+  await user.click(await screen.findByRole('option', { name: /gpu-01/ }));
+  expect(current().adhocFilters).toEqual([{ key: 'node', operator: '=', value: 'gpu-01' }]);
+  await user.click(screen.getByRole('button', { name: 'Remove filter 1' }));
+  expect(current().adhocFilters).toEqual([]);
+});
+
+test('an answer is explained', async () => {
+  const frame = createDataFrame({
+    refId: 'A',
+    fields: [{ name: 'v', values: [1, 2], labels: { cluster: 'north' } }],
+    meta: { executedQueryString: 'north-a: DCGM_FI_DEV_POWER_USAGE (step 15s)\n# live: of 3 agents' },
+  });
+  const data: PanelData = { series: [frame], state: LoadingState.Done, timeRange: getDefaultTimeRange() };
+  const user = await show({ queryType: 'metric', metric: 'gpu_power_watts' }, { data });
+  await user.click(screen.getByRole('button', { name: /^Explain.*1 frame, 2 rows/ }));
+  const list = screen.getByLabelText('How the query is answered');
+  expect(list).toHaveTextContent('north-a: DCGM_FI_DEV_POWER_USAGE (step 15s)');
+  expect(list).toHaveTextContent('live: of 3 agents');
+  expect(list).toHaveTextContent('No stream');
+});
+
+test('a query by hand is brought into form without running it', async () => {
+  await show({ schemaVersion: undefined, expr: 'up', ...{ legendFormat: '{{job}}' } });
+  expect(current()).toMatchObject({ schemaVersion: 1, queryType: 'promql', legend: '{{job}}' });
+  expect(onRunQuery).not.toHaveBeenCalled();
+});
+
+test('a query of a newer version is warned of', async () => {
+  await show({ queryType: 'metric', metric: 'gpu_power_watts', schemaVersion: 9 });
+  expect(screen.getByText('A newer version of the plugin wrote this query')).toBeInTheDocument();
 });

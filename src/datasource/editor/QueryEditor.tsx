@@ -17,6 +17,9 @@ import { OptionsRow } from './OptionsRow';
 import { PromqlEditor } from './PromqlEditor';
 import { TableEditor } from './TableEditor';
 
+/** Wide enough for what a type means: the list is as wide as its field. */
+const TYPE_WIDTH = 52;
+
 export type Props = QueryEditorProps<DataSource, GpuQuery, GpuSettings>;
 
 /** The query editor: the type first, then the fields of that type. Every committed change runs the query. */
@@ -45,9 +48,10 @@ export function QueryEditor({ datasource, query: stored, onChange, onRunQuery, a
   return (
     <>
       <EditorHeader>
-        <EditorField label="Query type" width={24}>
+        <EditorField label="Query type" width={TYPE_WIDTH}>
           <Combobox
             id={`${id}-type`}
+            width={TYPE_WIDTH}
             options={typeOptions(queryType)}
             value={queryType}
             onChange={({ value }) => change(ofType(query, value))}

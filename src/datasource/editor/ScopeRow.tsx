@@ -1,5 +1,6 @@
+import { css } from '@emotion/css';
 import { EditorRow } from '@grafana/plugin-ui';
-import { Button } from '@grafana/ui';
+import { Button, useStyles2 } from '@grafana/ui';
 import React, { useState } from 'react';
 
 import { type DataSource } from '../DataSource';
@@ -19,6 +20,7 @@ interface Props {
 
 /** What the query is restricted to: from the cluster down to the MIG instance, and by what runs there. */
 export function ScopeRow({ id, datasource, query, onChange, without = [] }: Props) {
+  const styles = useStyles2(getStyles);
   const owners = SCOPE_FIELDS.filter(({ ofOwner }) => ofOwner);
   const used = owners.some(({ key }) => query[key]?.length) || Boolean(query.adhocFilters?.length);
   const [opened, setOpened] = useState(false);
@@ -44,12 +46,16 @@ export function ScopeRow({ id, datasource, query, onChange, without = [] }: Prop
           />
         ))}
         {!more && (
-          <Button variant="secondary" fill="text" icon="plus" aria-expanded={false} onClick={() => setOpened(true)}>
-            Workloads and filters
-          </Button>
+          <div className={styles.more}>
+            <Button variant="secondary" fill="text" icon="plus" aria-expanded={false} onClick={() => setOpened(true)}>
+              Workloads and filters
+            </Button>
+          </div>
         )}
       </EditorRow>
       {more && <FiltersField id={`${id}-filters`} datasource={datasource} query={query} onChange={onChange} />}
     </>
   );
 }
+
+const getStyles = () => ({ more: css({ alignSelf: 'flex-end' }) });

@@ -23,6 +23,7 @@ export function SourceFields({ id, query, onChange, isRule, streams = true }: Pr
         <EditorField label="Source" width={16}>
           <Combobox
             id={`${id}-source`}
+            width={16}
             options={SOURCES}
             value={query.source ?? 'auto'}
             onChange={({ value }) => onChange({ source: value })}

@@ -31,6 +31,7 @@ export function TextField({ id, label, value, placeholder, tooltip, width = 20, 
     <EditorField label={label} tooltip={tooltip} width={width} invalid={Boolean(problem)} error={problem}>
       <Input
         id={id}
+        width={width}
         value={text}
         placeholder={placeholder}
         onChange={(event) => setDraft(event.currentTarget.value)}

@@ -52,7 +52,12 @@ const VALUE: ChoiceField = {
   key: 'value',
   label: 'Value',
   tooltip: 'What of the samples of one step counts',
-  choices: [choice('', 'Mean'), choice('max', 'Maximum'), choice('min', 'Minimum'), choice('rise', 'Rise', 'How much it grew')],
+  choices: [
+    choice('', 'Mean'),
+    choice('max', 'Maximum'),
+    choice('min', 'Minimum'),
+    choice('rise', 'Rise', 'How much it grew'),
+  ],
 };
 
 const VERDICTS = words(
@@ -208,7 +213,13 @@ const FORECAST: InsightField[] = [
   },
   { kind: 'metric', key: 'metric', label: 'Metric', when: OF_METRIC },
   { ...VALUE, when: OF_METRIC },
-  { kind: 'number', key: 'limit', label: 'Limit', tooltip: 'The value whose crossing is looked for', placeholder: 'What suits' },
+  {
+    kind: 'number',
+    key: 'limit',
+    label: 'Limit',
+    tooltip: 'The value whose crossing is looked for',
+    placeholder: 'What suits',
+  },
   { kind: 'flag', key: 'below', label: 'Falls to it', tooltip: 'Values fall to the limit instead of rising to it' },
   {
     kind: 'number',
@@ -280,9 +291,38 @@ const ANOMALY: InsightField[] = [
   { kind: 'flag', key: 'below', label: 'From below', tooltip: 'The suggested rule alerts when values are below' },
 ];
 
-const STRAGGLERS: InsightField[] = [];
+const STRAGGLERS: InsightField[] = [
+  {
+    kind: 'choice',
+    key: 'show',
+    label: 'Show',
+    choices: [
+      choice('', 'All'),
+      choice('jobs', 'Jobs', 'A row for each job, the worst first'),
+      choice('suspects', 'Suspects', 'The ranks, GPUs and nodes that slow a job down'),
+      choice('skew', 'Skew', 'How far ranks are apart, over time'),
+    ],
+  },
+  {
+    kind: 'choice',
+    key: 'value',
+    label: 'Rule reads',
+    ofRule: true,
+    choices: [choice('', 'Severity'), ...words('skew', 'suspects', 'lost_gpu_hours', 'goodput')],
+  },
+];
 
 const MEMORY: InsightField[] = [
+  {
+    kind: 'choice',
+    key: 'show',
+    label: 'Show',
+    choices: [
+      choice('', 'All'),
+      choice('gpus', 'GPUs', 'A row for each GPU and MIG instance, the worst first'),
+      choice('owners', 'Owners', 'Who holds how much'),
+    ],
+  },
   { kind: 'number', key: 'batch', label: 'Batch', tooltip: 'Samples that each GPU works on at once now', least: 0 },
   {
     kind: 'number',
@@ -290,6 +330,13 @@ const MEMORY: InsightField[] = [
     label: 'Static bytes',
     tooltip: 'What each GPU needs whatever the batch: weights, gradients, optimizer',
     least: 0,
+  },
+  {
+    kind: 'choice',
+    key: 'value',
+    label: 'Rule reads',
+    ofRule: true,
+    choices: [choice('', 'Severity'), ...words('used', 'peak', 'headroom', 'hours_to_full')],
   },
 ];
 

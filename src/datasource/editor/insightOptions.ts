@@ -5,7 +5,11 @@ import { type InsightField } from './insightFields';
 const MOST_BYTES = 16 << 10;
 
 /** The options with one set, or left out when it says nothing; undefined when none is left. */
-export function withOption(options: InsightOptions | undefined, key: string, value: unknown): InsightOptions | undefined {
+export function withOption(
+  options: InsightOptions | undefined,
+  key: string,
+  value: unknown
+): InsightOptions | undefined {
   const { [key]: _, ...others } = options ?? {};
   const says = value !== undefined && value !== '' && value !== false && !(Array.isArray(value) && value.length === 0);
   const next = says ? { ...others, [key]: value } : others;
@@ -25,7 +29,11 @@ export function restAsText(fields: InsightField[], options: InsightOptions = {})
 }
 
 /** The options with those that have no field replaced by what a text says. */
-export function withRest(fields: InsightField[], options: InsightOptions = {}, text: string): InsightOptions | undefined {
+export function withRest(
+  fields: InsightField[],
+  options: InsightOptions = {},
+  text: string
+): InsightOptions | undefined {
   const kept = Object.entries(options).filter(([key]) => fields.some((field) => field.key === key));
   const next = { ...Object.fromEntries(kept), ...read(text) };
   return Object.keys(next).length ? next : undefined;

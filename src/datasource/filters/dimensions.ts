@@ -13,7 +13,12 @@ export interface Dimension {
 /** What GPUs and their owners are filtered by; PromQL queries take any label beside. */
 export const DIMENSIONS: Dimension[] = [
   { key: 'cluster', label: 'Cluster', kind: 'cluster', words: [] },
-  { key: 'node', label: 'Node', kind: 'node', words: ['hostname', 'kubernetes_node', 'nodename', 'k8s.node.name', 'k8s_node_name', 'host.name', 'host'] },
+  {
+    key: 'node',
+    label: 'Node',
+    kind: 'node',
+    words: ['hostname', 'kubernetes_node', 'nodename', 'k8s.node.name', 'k8s_node_name', 'host.name', 'host'],
+  },
   { key: 'gpu', label: 'GPU index', kind: 'gpu', words: ['index', 'minor_number'] },
   { key: 'gpu_uuid', label: 'GPU UUID', kind: 'gpu', words: ['uuid', 'gpu.uuid'] },
   { key: 'model', label: 'Model', kind: 'model', words: ['modelname', 'model_name', 'gpu_name'] },

@@ -27,9 +27,7 @@ export function withFilters(query: GpuQuery, filters: AdHocVariableFilter[] = []
 
 function toFilter({ key, operator, value, values }: AdHocVariableFilter): Filter {
   const known = OPERATORS.find((each) => each === operator) ?? '=';
-  return takesSeveral(known) && values?.length
-    ? { key, operator: known, values }
-    : { key, operator: known, value };
+  return takesSeveral(known) && values?.length ? { key, operator: known, values } : { key, operator: known, value };
 }
 
 /** A label's value that Explore offers to filter by. */

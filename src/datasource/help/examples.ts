@@ -48,7 +48,10 @@ export const EXAMPLES: ExampleGroup[] = [
         question: 'Which ten GPUs are the hottest?',
         query: metric('gpu_temperature_celsius', { reduce: { mode: 'topk', k: 10, by: 'max' } }),
       },
-      { question: 'What became of the GPU-hours, by namespace?', query: ofType('efficiency', { options: { by: ['namespace'] } }) },
+      {
+        question: 'What became of the GPU-hours, by namespace?',
+        query: ofType('efficiency', { options: { by: ['namespace'] } }),
+      },
     ],
   },
   {
@@ -68,7 +71,9 @@ export const EXAMPLES: ExampleGroup[] = [
       },
       {
         question: 'Errors of PCIe a second',
-        query: promql('sum by ($__gpu_identity) (rate(DCGM_FI_DEV_PCIE_REPLAY_COUNTER{$__gpu_filter}[$__rate_interval]))'),
+        query: promql(
+          'sum by ($__gpu_identity) (rate(DCGM_FI_DEV_PCIE_REPLAY_COUNTER{$__gpu_filter}[$__rate_interval]))'
+        ),
       },
       { question: 'Exporters that do not answer', query: promql('up == 0') },
     ],

@@ -23,7 +23,10 @@ describe('the shorthand', () => {
   });
 
   test.each([
-    ['label_values(node)', /lists nothing: write clusters, nodes, gpus, migs, models, profiles, namespaces, pods, jobs,/],
+    [
+      'label_values(node)',
+      /lists nothing: write clusters, nodes, gpus, migs, models, profiles, namespaces, pods, jobs,/,
+    ],
     ['nodes(', /lists nothing/],
     ['nodes($cluster)', /“\$cluster” in “nodes\(\$cluster\)” is not name=value/],
     ['nodes(cluster=a b)', /is not name=value.*double quotes/],

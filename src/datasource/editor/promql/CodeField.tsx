@@ -69,7 +69,7 @@ export function CodeField({ id, label, describedBy, value, placeholder, complete
 
 const getStyles = (theme: GrafanaTheme2) => {
   const { colors, shape, spacing, typography, visualization } = theme;
-  const colour = (name: string) => visualization.getColorByName(theme.isDark ? `light-${name}` : `dark-${name}`);
+  const purple = visualization.getColorByName(theme.isDark ? 'light-purple' : 'dark-purple');
   return {
     field: css({
       '.cm-editor': {
@@ -89,14 +89,14 @@ const getStyles = (theme: GrafanaTheme2) => {
         background: colors.action.selected,
         outline: `1px solid ${colors.border.medium}`,
       },
-      '.tok-keyword, .tok-operatorKeyword, .tok-modifier': { color: colour('purple') },
-      '.tok-variableName, .tok-variableName2, .tok-function': { color: colour('blue') },
-      '.tok-string, .tok-string2': { color: colour('green') },
-      '.tok-number, .tok-literal': { color: colour('orange') },
-      '.tok-labelName, .tok-propertyName': { color: colour('yellow') },
+      '.tok-keyword, .tok-operatorKeyword, .tok-modifier': { color: purple },
+      '.tok-variableName, .tok-variableName2, .tok-function': { color: colors.primary.text },
+      '.tok-string, .tok-string2': { color: colors.success.text },
+      '.tok-number, .tok-literal': { color: colors.warning.text },
+      '.tok-labelName, .tok-propertyName': { color: colors.text.secondary },
       '.tok-comment': { color: colors.text.secondary, fontStyle: 'italic' },
       '.warpwatch-macro, .warpwatch-macro span': {
-        color: colour('orange'),
+        color: colors.warning.text,
         fontWeight: typography.fontWeightMedium,
       },
       '.cm-tooltip': {

@@ -19,7 +19,9 @@ export class Completing implements CompleteStrategy {
 
   promQL(context: CompletionContext): Promise<CompletionResult | null> | CompletionResult | null {
     const dollar = context.matchBefore(VARIABLE);
-    return dollar ? { from: dollar.from, options: this.afterDollar(), validFor: /^\$\{?\w*$/ } : this.promql.promQL(context);
+    return dollar
+      ? { from: dollar.from, options: this.afterDollar(), validFor: /^\$\{?\w*$/ }
+      : this.promql.promQL(context);
   }
 
   private afterDollar(): Completion[] {
