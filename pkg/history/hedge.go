@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,6 +207,14 @@ func (e *endpoint) asError(ctx context.Context, err error) error {
 	return &Error{Endpoint: e.ID, Kind: KindUnavailable, Message: err.Error(), cause: err}
 }
 
+// partMissing begins the notice of a server that did not answer and that no other stands in for.
+const partMissing = "Part of the history is missing: "
+
+// anyMissing reports whether one of the notices of split is such a notice.
+func anyMissing(notices []gpu.Notice) bool {
+	return slices.ContainsFunc(notices, func(n gpu.Notice) bool { return strings.HasPrefix(n.Text, partMissing) })
+}
+
 // split separates what was answered from what failed. With an answer, failures are notices, one for each endpoint;
 // without, they are the error. A replica that another stood in for is no loss.
 func split[T any](outcomes []outcome[T]) (good []outcome[T], notices []gpu.Notice, err error) {
@@ -222,7 +231,7 @@ func split[T any](outcomes []outcome[T]) (good []outcome[T], notices []gpu.Notic
 			continue
 		}
 		errs = append(errs, o.err)
-		n := gpu.Notice{Severity: o.endpoint.failure, Text: "Part of the history is missing: " + o.err.Error() + "."}
+		n := gpu.Notice{Severity: o.endpoint.failure, Text: partMissing + o.err.Error() + "."}
 		if o.endpoint.Replica && covered[o.endpoint.Cluster] {
 			n = gpu.Notice{Severity: gpu.Info, Text: "Another replica answered instead: " + o.err.Error() + "."}
 		}

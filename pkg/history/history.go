@@ -87,6 +87,8 @@ type Result struct {
 	// devices each of its Series is of at its end. See [History.Rollup].
 	Holes   []Stretch
 	Devices []int
+	// Partial is whether there may be more series or samples of a metric: a server did not answer, or said that it left out some.
+	Partial bool
 	// Err is set when no endpoint answered; it is or wraps an *Error for each.
 	Err error
 	// Step is the distance of samples, 0 for an instant query.

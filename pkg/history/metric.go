@@ -28,7 +28,7 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 	}
 	endpoints, notices := h.inScope(q.Scope)
 	all, asked, failed, err := h.collectAll(ctx, endpoints, q, m, w, "")
-	result.Notices, result.Err = append(notices, failed...), err
+	result.Notices, result.Err, result.Partial = append(notices, failed...), err, anyMissing(failed) || all.partial
 	if err != nil || len(endpoints) == 0 {
 		return result
 	}
@@ -103,6 +103,7 @@ type collected struct {
 	tallies    tallies
 	ownerless  bool // series were left out because their dialect does not name owners
 	down       downTargets
+	partial    bool             // the server said that it left out something
 	incomplete bool             // another replica may have more: see gaps
 	old        map[origin]int64 // when samples of one server's instant answer were measured that are not of its time
 }
@@ -118,6 +119,7 @@ func (c *collected) merge(other collected) {
 	}
 	c.ownerless = c.ownerless || other.ownerless
 	c.down = append(c.down, other.down...)
+	c.partial = c.partial || other.partial
 }
 
 // candidate is one series that may be part of the answer, converted to canonical units.
@@ -163,6 +165,7 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 		return c, err
 	}
 	c.notices = append(append(c.notices, remarks(e, a)...), bucketsOnly(e, a)...)
+	c.partial = a.Partial || len(a.Warnings) > 0
 	if q.Instant && m.Kind == catalog.Gauge && filter == "" && len(a.Series) > 0 {
 		if c.old, err = h.ages(ctx, e, p, alternatives, w); err != nil {
 			if ctx.Err() != nil {

@@ -54,6 +54,9 @@ type gathered struct {
 	executed string
 	history  bool // Prometheus was asked, and answered
 
+	scope query.Scope // that the fields of devices were asked for with
+	whole bool        // nothing that a server has of these fields is missing
+
 	eventsKnown bool // somebody who knows events was asked for them
 	live        bool // there are agents
 }
@@ -157,9 +160,10 @@ type deviceLine struct {
 type fieldSeries struct {
 	field    insight.Field
 	series   []gpu.Series // of workloads
-	lines    []deviceLine       // of devices
+	lines    []deviceLine // of devices
 	instance bool         // it is measured on MIG instances
 	failed   error
+	partial  bool // there may be more
 	notices  []gpu.Notice
 	executed string
 }
@@ -298,7 +302,7 @@ func distinctBoards(rows []frames.InventoryRow) []frames.InventoryRow {
 func (g *gathering) put(rows []frames.InventoryRow, s stock) *gathered {
 	out := &gathered{
 		history: g.request.query.Source != query.SourceLive && s.past.Err == nil && len(g.settings.Clusters) > 0, live: len(s.present.Nodes) > 0,
-		known: map[nodeName]bool{}, down: s.past.Down, from: g.from,
+		known: map[nodeName]bool{}, down: s.past.Down, from: g.from, scope: g.scope,
 	}
 	out.notices = append(append(out.notices, g.reach.notices...), g.notices...)
 	out.notices = append(out.notices, s.notices()...)

@@ -30,7 +30,7 @@ func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
 		wg.Go(func() {
 			asked, as, w := g.question(f, m)
 			result := g.history.Metric(ctx, asked, as, w)
-			out.failed, out.executed = result.Err, result.Executed
+			out.failed, out.executed, out.partial = result.Err, result.Executed, result.Partial
 			out.notices = append(out.notices, result.Notices...)
 			past = g.stepped(f, result.Series, w)
 		})

@@ -36,52 +36,78 @@ func (g *gathering) withUnlisted(rows []frames.InventoryRow) []frames.InventoryR
 // deviceGrid puts all fields of devices on the grid. What is measured on boards counts for their MIG instances too.
 func (g *gathering) deviceGrid(out *gathered) *insight.Devices {
 	subjects := make([]insight.Subject, len(out.rows))
-	at := make(map[board]int, len(out.rows))
-	instances := map[board][]int{}
 	classes := g.classes(out.workloads)
 	for i, row := range out.rows {
 		subjects[i] = insight.Subject{Device: row.Device, Owners: row.Owners, Class: classes.of(row.Owners)}
-		b := boardOf(row.Device)
-		at[b] = i
-		if row.Device.IsMIG() {
-			b.instance = ""
-			instances[b] = append(instances[b], i)
-		}
 	}
 	from, to := g.span()
 	grid := insight.NewGrid(from, to, g.window.Step, subjects)
-	rowsOf := make([]int, len(g.seen.list)) // of the devices that fields have; -1 for none
-	partsOf := make([][]int, len(g.seen.list))
-	for n, device := range g.seen.list {
-		b := boardOf(device)
-		rowsOf[n] = -1
-		if i, ok := at[b]; ok {
-			rowsOf[n] = i
-		}
-		if !device.IsMIG() {
-			partsOf[n] = instances[b]
-		}
-	}
+	places := placesOn(subjects, g.seen.list)
+	out.whole = true
 	for n := range g.fields {
 		f := &g.fields[n]
 		out.say(*f)
-		for _, l := range f.lines {
-			if i := rowsOf[l.device]; i >= 0 {
-				grid.Set(f.field, i, l.values)
-			}
-			if f.instance {
-				continue
-			}
-			for _, i := range partsOf[l.device] {
-				grid.Set(f.field, i, l.values)
-			}
-		}
-		f.lines = nil // the grid has them
+		out.whole = out.whole && f.failed == nil && !f.partial
+		places.fill(grid, f)
 		if !grid.Has(f.field) {
 			out.lacks(f.field.Metric)
 		}
 	}
 	return grid
+}
+
+// places tell which rows of a grid the values of a device are on.
+type places struct {
+	rows  []int   // by the number of the device; -1 for none
+	parts [][]int // of its MIG instances
+}
+
+// placesOn are the places of numbered devices among the subjects of a grid.
+func placesOn(subjects []insight.Subject, devices []gpu.Device) places {
+	at := make(map[board]int, len(subjects))
+	var instances map[board][]int
+	for i := range subjects {
+		b := boardOf(subjects[i].Device)
+		at[b] = i
+		if subjects[i].IsMIG() {
+			if instances == nil {
+				instances = map[board][]int{}
+			}
+			b.instance = ""
+			instances[b] = append(instances[b], i)
+		}
+	}
+	p := places{rows: make([]int, len(devices))}
+	if instances != nil {
+		p.parts = make([][]int, len(devices))
+	}
+	for n := range devices {
+		b := boardOf(devices[n])
+		p.rows[n] = -1
+		if i, ok := at[b]; ok {
+			p.rows[n] = i
+		}
+		if instances != nil && !devices[n].IsMIG() {
+			p.parts[n] = instances[b]
+		}
+	}
+	return p
+}
+
+// fill gives a grid the values of a field. What is measured on boards counts for their MIG instances too.
+func (p places) fill(grid *insight.Devices, f *fieldSeries) {
+	for _, l := range f.lines {
+		if i := p.rows[l.device]; i >= 0 {
+			grid.Set(f.field, i, l.values)
+		}
+		if f.instance || p.parts == nil {
+			continue
+		}
+		for _, i := range p.parts[l.device] {
+			grid.Set(f.field, i, l.values)
+		}
+	}
+	f.lines = nil // the grid has them
 }
 
 // onGrid lays series on a grid.

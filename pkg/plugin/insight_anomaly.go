@@ -62,17 +62,10 @@ func (d *Datasource) anomaly(ctx context.Context, r request) (data.Frames, error
 		o.Hours = min(max(r.window.To.Sub(r.window.From).Hours(), 1), 7*24)
 	}
 	looked := time.Duration(o.Hours * float64(time.Hour))
-	asked, points := r, gatherPoints
-	asked.window.From = r.window.To.Add(-looked)
-	if o.Against == "" || o.Against == anomaly.History || o.Learn {
-		asked.window.From = asked.window.From.Add(-anomalyHistory)
-		asked.window.MinStep, asked.window.MaxDataPoints, points = max(anomalyStep, r.query.MinStep), anomalyPoints, anomalyPoints
-	}
-	j, err := d.judged(ctx, asked, wanted{fields: anomaly.Fields(o.Options), workloads: anomaly.WorkloadFields(o.Options), points: points})
+	j, answer, err := d.held(ctx, r, o, looked, limits)
 	if err != nil {
 		return nil, err
 	}
-	answer := anomaly.Judge(j.gathered.devices, j.gathered.workloads, nil, o.Options, limits)
 	missing := tallied{}
 	missing.add(answer.Missing)
 	var notices []gpu.Notice
@@ -111,6 +104,37 @@ func (d *Datasource) anomaly(ctx context.Context, r request) (data.Frames, error
 		return shownOf(o.Show, all, "lines", "episodes", "thresholds")
 	}
 	return shownOf(o.Show, all, "lines", "episodes")
+}
+
+// held gathers and compares. Against history, the past is what the data source has learned of it, where it can be kept.
+func (d *Datasource) held(ctx context.Context, r request, o anomalyOptions, looked time.Duration, limits anomaly.Limits) (*judgement, anomaly.Answer, error) {
+	asked, want := r, wanted{fields: anomaly.Fields(o.Options), workloads: anomaly.WorkloadFields(o.Options), points: gatherPoints}
+	asked.window.From = r.window.To.Add(-looked)
+	past := o.Against == "" || o.Against == anomaly.History
+	if past || o.Learn {
+		asked.window.MinStep, asked.window.MaxDataPoints, want.points = max(anomalyStep, r.query.MinStep), anomalyPoints, anomalyPoints
+	}
+	if past && !o.Learn {
+		j, err := d.judged(ctx, asked, want)
+		if err != nil {
+			return nil, anomaly.Answer{}, err
+		}
+		if kept, release, ok := j.learned(ctx, o.Field()); ok {
+			defer release()
+			return j, anomaly.Compare(j.gathered.devices, j.gathered.workloads, kept.set, o.Options, limits), nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, anomaly.Answer{}, err
+		}
+	}
+	if past || o.Learn {
+		asked.window.From = asked.window.From.Add(-anomalyHistory)
+	}
+	j, err := d.judged(ctx, asked, want)
+	if err != nil {
+		return nil, anomaly.Answer{}, err
+	}
+	return j, anomaly.Judge(j.gathered.devices, j.gathered.workloads, nil, o.Options, limits), nil
 }
 
 // linesOfAnomaly is how many lines a value is shown by: itself, its band, what is expected, and whether it is odd.

@@ -61,6 +61,7 @@ type Datasource struct {
 	finder    *live.Finder // nil where nobody looks for agents
 	handovers *handovers
 	rosters   rosters
+	baselines baselines
 
 	toldEvents toldEvents
 	layouts    layouts

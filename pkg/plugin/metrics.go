@@ -19,7 +19,15 @@ func Factory(r prometheus.Registerer) (datasource.InstanceFactoryFunc, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register the metrics of the cache: %w", err)
 	}
+	learned, err := newBaselineCounts(r)
+	if err != nil {
+		return nil, fmt.Errorf("register the metrics of baselines: %w", err)
+	}
 	return func(ctx context.Context, stored backend.DataSourceInstanceSettings) (instancemgmt.Instance, error) {
-		return newDatasource(ctx, stored, cache)
+		instance, err := newDatasource(ctx, stored, cache)
+		if d, ok := instance.(*Datasource); ok {
+			d.baselines.count = learned
+		}
+		return instance, err
 	}, nil
 }

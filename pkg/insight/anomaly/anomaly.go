@@ -39,6 +39,17 @@ type Answer struct {
 // Judge looks for odd values in the newest part of a grid. Against history, it first adds what is new in the grid to
 // baselines, which may be nil: then the grid is all that is known. workloads, which may be nil, tell which pods are one job.
 func Judge(devices *insight.Devices, workloads *insight.Workloads, baselines *Set, o Options, l Limits) Answer {
+	if devices != nil && devices.Has(o.Field()) && o.against() == History {
+		if baselines == nil {
+			baselines = NewSet(len(devices.Subjects))
+		}
+		baselines.Update(devices, o.Field())
+	}
+	return Compare(devices, workloads, baselines, o, l)
+}
+
+// Compare is Judge without adding anything to the baselines, which may be nil where values are not compared with history.
+func Compare(devices *insight.Devices, workloads *insight.Workloads, baselines *Set, o Options, l Limits) Answer {
 	if devices == nil || !devices.Has(o.Field()) {
 		return Answer{Missing: []string{o.Field().Metric}}
 	}
@@ -47,9 +58,8 @@ func Judge(devices *insight.Devices, workloads *insight.Workloads, baselines *Se
 		return peers(devices, workloads, o, l, first)
 	}
 	if baselines == nil {
-		baselines = NewSet(len(devices.Subjects))
+		baselines = NewSet(0)
 	}
-	baselines.Update(devices, o.Field())
 	var a Answer
 	for i := range devices.Subjects {
 		values := devices.Values(o.Field(), i)

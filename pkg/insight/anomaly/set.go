@@ -2,6 +2,7 @@ package anomaly
 
 import (
 	"math"
+	"slices"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
@@ -18,12 +19,19 @@ type Key struct {
 type Set struct {
 	limit     int
 	baselines map[Key]*Baseline
+	newest    map[line]int64 // what is known of a device up to, in whatever class
 	refused   int
+}
+
+// line is a field of a device.
+type line struct {
+	identity gpu.Identity
+	field    insight.Field
 }
 
 // NewSet holds at most limit baselines, of about 20 kB each.
 func NewSet(limit int) *Set {
-	return &Set{limit: max(0, limit), baselines: make(map[Key]*Baseline)}
+	return &Set{limit: max(0, limit), baselines: make(map[Key]*Baseline), newest: make(map[line]int64)}
 }
 
 // Of is a baseline; nil when there is none.
@@ -36,7 +44,22 @@ func (s *Set) Put(k Key, b *Baseline) bool {
 		return false
 	}
 	s.baselines[k] = b
+	s.notice(line{k.Identity, k.Field}, b.Newest())
 	return true
+}
+
+// notice remembers up to when a device is known.
+func (s *Set) notice(l line, at int64) {
+	if known, ok := s.newest[l]; !ok || at > known {
+		s.newest[l] = at
+	}
+}
+
+// Known is up to when values of a device are in its baselines, Unix milliseconds, whatever the classes; false for one that
+// has none.
+func (s *Set) Known(identity gpu.Identity, field insight.Field) (int64, bool) {
+	at, ok := s.newest[line{identity, field}]
+	return at, ok
 }
 
 // Len is how many baselines there are, and Refused how often one had no room.
@@ -52,11 +75,25 @@ func (s *Set) Forget(before int64) {
 			delete(s.baselines, k)
 		}
 	}
+	for l, at := range s.newest {
+		if at < before {
+			delete(s.newest, l)
+		}
+	}
 }
 
-// Update adds what a grid has of a field that is newer than what is known. Values of devices go to the baseline of the class
-// of work that they have at the end of the grid.
+// Update adds what a grid has of a field that is newer than what is known of a device. Values go to the baseline of the class
+// of work that the device has at the end of the grid: one that changed its class begins a new one.
 func (s *Set) Update(devices *insight.Devices, field insight.Field) {
+	s.UpdateUntil(devices, field, math.MaxInt64)
+}
+
+// UpdateUntil is Update with the steps that are over at a time, Unix milliseconds: later ones may not have all samples yet.
+func (s *Set) UpdateUntil(devices *insight.Devices, field insight.Field, until int64) {
+	end := len(devices.Times)
+	for end > 0 && devices.Times[end-1] > until-devices.Step.Milliseconds() {
+		end--
+	}
 	for i, subject := range devices.Subjects {
 		values := devices.Values(field, i)
 		if values == nil {
@@ -70,19 +107,18 @@ func (s *Set) Update(devices *insight.Devices, field insight.Field) {
 				continue
 			}
 		}
-		since := b.Newest()
-		for at := len(values) - 1; at >= 0; at-- {
-			if devices.Times[at] <= since {
-				values = values[at+1:]
-				break
+		l := line{subject.Identity, field}
+		since, known := s.newest[l]
+		from := 0
+		if known {
+			from, _ = slices.BinarySearch(devices.Times, since+1)
+		}
+		for n := from; n < end; n++ {
+			if !math.IsNaN(values[n]) {
+				b.Add(devices.Times[n], values[n])
 			}
 		}
-		offset := len(devices.Times) - len(values)
-		for n, v := range values {
-			if !math.IsNaN(v) {
-				b.Add(devices.Times[offset+n], v)
-			}
-		}
+		s.notice(l, b.Newest())
 	}
 }
 
