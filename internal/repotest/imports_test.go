@@ -67,6 +67,7 @@ func arrows() map[string][]string {
 	const catalog, gpu, query, wire = "pkg/catalog", "pkg/gpu", "pkg/query", "pkg/wire"
 	return map[string][]string{
 		"pkg/settings": {gpu},
+		"pkg/alerts":   {},
 		query:          {gpu, catalog},
 		"pkg/history":  {query, catalog, gpu},
 		"pkg/live":     {wire, gpu},
@@ -76,7 +77,7 @@ func arrows() map[string][]string {
 		catalog:        {gpu},
 		gpu:            {},
 		wire:           {gpu},
-		"pkg/plugin":   {"pkg/settings", query, "pkg/history", "pkg/live", "pkg/timeline", "pkg/insight", "pkg/frames", catalog, gpu, wire},
+		"pkg/plugin":   {"pkg/settings", query, "pkg/history", "pkg/alerts", "pkg/live", "pkg/timeline", "pkg/insight", "pkg/frames", catalog, gpu, wire},
 		"pkg/main":     {"pkg/plugin"},
 	}
 }

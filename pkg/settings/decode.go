@@ -47,6 +47,9 @@ func Parse(jsonData json.RawMessage, secure map[string]string) (Settings, error)
 		}
 		s.Clusters = append(s.Clusters, cluster)
 	}
+	for i, a := range in.Alertmanagers {
+		s.Alertmanagers = append(s.Alertmanagers, a.read(fmt.Sprintf("alertmanagers[%d]", i), secure, &problems))
+	}
 	s.Agents = in.Agents.read(secure, &problems)
 	if err := s.Validate(); err != nil {
 		problems = append(problems, err)

@@ -34,6 +34,7 @@ type Settings struct {
 	Live           Live
 	Dialects       json.RawMessage // the user's own exporters for the catalogue, as written; nil for none
 	Insight        Insight
+	Alertmanagers  []Alertmanager
 	Unknown        []string // keys that mean nothing here, each with its path: typing errors, mostly
 }
 
@@ -223,7 +224,7 @@ func (s Settings) EndpointCount() int {
 	return n
 }
 
-// WantsSecureSocks reports whether an endpoint or an agent goes through Grafana's secure SOCKS proxy by its own setting.
+// WantsSecureSocks reports whether an endpoint, an Alertmanager or an agent goes through Grafana's secure SOCKS proxy by its own setting.
 func (s Settings) WantsSecureSocks() bool {
 	for _, c := range s.Clusters {
 		for _, e := range c.Endpoints {
@@ -231,6 +232,9 @@ func (s Settings) WantsSecureSocks() bool {
 				return true
 			}
 		}
+	}
+	if slices.ContainsFunc(s.Alertmanagers, func(a Alertmanager) bool { return a.SecureSocks == On }) {
+		return true
 	}
 	return s.Agents.SecureSocks == On || slices.ContainsFunc(s.Agents.Groups, func(g AgentGroup) bool { return g.SecureSocks == On })
 }

@@ -19,6 +19,8 @@ type stored struct {
 	Dialects       json.RawMessage `json:"dialects"`
 	Insight        storedInsight   `json:"insight"`
 
+	Alertmanagers []storedAlertmanager `json:"alertmanagers"`
+
 	// Grafana's own, read here because ours depend on it. Its type is Grafana's to check.
 	OAuthPassThru json.RawMessage `json:"oauthPassThru"`
 }

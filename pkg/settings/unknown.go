@@ -33,13 +33,17 @@ func unknownKeys(jsonData json.RawMessage, secure map[string]string, in stored) 
 	for _, g := range in.Agents.Groups {
 		secrets = append(secrets, secretKeys(secretsOfGroup(g.ID), g.Headers)...)
 	}
+	for _, a := range in.Alertmanagers {
+		secrets = append(secrets, secretKeys(secretsOfAlertmanager(a.ID), a.Headers)...)
+	}
 	for _, c := range in.Clusters {
 		for _, e := range c.Endpoints {
 			secrets = append(secrets, secretKeys(secretsOf(e.ID), e.Headers)...)
 		}
 	}
 	for key, value := range secure {
-		mine := strings.HasPrefix(key, "endpoint_") || strings.HasPrefix(key, "agents_") || strings.HasPrefix(key, "agentgroup_") || strings.HasPrefix(key, "cache_")
+		mine := strings.HasPrefix(key, "endpoint_") || strings.HasPrefix(key, "agents_") || strings.HasPrefix(key, "agentgroup_") ||
+			strings.HasPrefix(key, "alertmanager_") || strings.HasPrefix(key, "cache_")
 		if mine && value != "" && !slices.Contains(secrets, key) {
 			unknown = append(unknown, "secureJsonData."+key)
 		}

@@ -29,6 +29,7 @@ func (s Settings) Validate() error {
 	v.live(s.Live)
 	v.dialects(s.Dialects)
 	v.insight(s.Insight)
+	v.alertmanagers(s.Alertmanagers)
 	v.agents(s.Agents, len(s.Clusters) > 0)
 	return errors.Join(v.problems...)
 }
