@@ -16,12 +16,25 @@ const Metrics = lazy(() =>
   import('./metrics/MetricsPage').then(({ MetricsPage: component }) => ({ default: component }))
 );
 
+const Device = lazy(() => import('./node/DevicePage').then(({ DevicePage: component }) => ({ default: component })));
+const Fleet = lazy(() => import('./fleet/FleetPage').then(({ FleetPage: component }) => ({ default: component })));
+const Jobs = lazy(() => import('./jobs/JobsPage').then(({ JobsPage: component }) => ({ default: component })));
+const Coverage = lazy(() =>
+  import('./coverage/CoveragePage').then(({ CoveragePage: component }) => ({ default: component }))
+);
+
 /** The app's pages. Each is loaded when it is visited. */
 export function App({ meta }: AppRootProps) {
   return (
     <Lazily>
       <Routes>
         <Route index element={<Health />} />
+        <Route path="fleet" element={<Fleet />} />
+        <Route path="nodes/:cluster/:node" element={<Device />} />
+        <Route path="nodes/:cluster/:node/gpus/:gpu" element={<Device />} />
+        <Route path="nodes/:cluster/:node/gpus/:gpu/mig/:mig" element={<Device />} />
+        <Route path="jobs" element={<Jobs />} />
+        <Route path="coverage" element={<Coverage />} />
         <Route path="runbooks" element={<Runbooks />} />
         <Route path="runbooks/:id" element={<Runbook />} />
         <Route path="metrics" element={<Metrics />} />

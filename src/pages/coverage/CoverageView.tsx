@@ -1,0 +1,61 @@
+import React from 'react';
+
+import { type GpuQuery } from '../../datasource/types';
+import { Enable } from '../metrics/MetricEntry';
+import { AnswerView } from '../shared/AnswerView';
+import { type PageView } from '../shared/Page';
+import { metricPath } from '../shared/paths';
+import { frameNamed, type Row, rowsOf, textOf } from '../shared/rows';
+import { Section } from '../shared/Section';
+import { type TableColumn, TableSection } from '../shared/TableSection';
+import { useQueries } from '../shared/useQueries';
+import { TextLink } from '@grafana/ui';
+import { Agents } from './Agents';
+import { Dialects } from './Dialects';
+
+/** Prometheus metric by metric, and the agents. */
+export function CoverageView({ uid, state, tick }: PageView) {
+  const queries: GpuQuery[] = [{ refId: 'A', queryType: 'coverage', clusters: state.scope.clusters }];
+  const answer = useQueries(uid, queries, state.range, tick);
+  return (
+    <>
+      <Section title="Exporters">
+        <AnswerView answer={answer} loading="Looking at what is scraped…">
+          {({ frames }) => <Dialects rows={rowsOf(frameNamed(frames, 'coverage'))} />}
+        </AnswerView>
+      </Section>
+      <Agents uid={uid} state={state} tick={tick} />
+      <TableSection
+        {...{ uid, state, answer, queries }}
+        notices={false}
+        title="Metrics"
+        file="gpu-coverage"
+        frame="coverage"
+        columns={COLUMNS}
+        empty="Nothing is known of what Prometheus scrapes here."
+        loading="Looking at what is scraped…"
+      />
+    </>
+  );
+}
+
+const COLUMNS: TableColumn[] = [
+  { header: 'Cluster', column: 'cluster' },
+  { header: 'Metric', column: 'metric', cell: (row) => <MetricLink row={row} /> },
+  { header: 'Status', column: 'status' },
+  { header: 'Devices', column: 'covered' },
+  { header: 'of', column: 'total' },
+  { header: 'Dialect', column: 'dialect' },
+  { header: 'Series', column: 'series' },
+  { header: 'Why', column: 'why' },
+  {
+    header: 'What lights it',
+    column: 'enable',
+    cell: (row) => textOf(row, 'enable') && <Enable line={textOf(row, 'enable')} />,
+  },
+];
+
+function MetricLink({ row }: { row: Row }) {
+  const name = textOf(row, 'metric');
+  return <TextLink href={metricPath(name)}>{name}</TextLink>;
+}

@@ -1,0 +1,113 @@
+import { type DataFrame, getDisplayProcessor } from '@grafana/data';
+import { type CellProps, type Column, InteractiveTable, Stack, Text, useTheme2 } from '@grafana/ui';
+import React, { type ReactNode, useMemo } from 'react';
+
+import { type GpuQuery } from '../../datasource/types';
+import { type Answer } from '../../shared/useAnswer';
+import { CsvButton, ExploreLink } from './Actions';
+import { AnswerView } from './AnswerView';
+import { type Asked } from './ask';
+import { type PageView } from './Page';
+import { frameNamed, type Row, rowsOf } from './rows';
+import { Section } from './Section';
+
+/** A column of a table: of the frame, shown by the frame's unit, or made of the whole row. */
+export interface TableColumn {
+  header: string;
+  column: string;
+  cell?: (row: Row) => ReactNode;
+}
+
+interface Props extends Pick<PageView, 'uid' | 'state'> {
+  title: string;
+  /** Of the file that the list is exported to. */
+  file: string;
+  answer: Answer<Asked>;
+  queries: GpuQuery[];
+  /** The name of the frame. */
+  frame: string;
+  columns: TableColumn[];
+  /** What no row means. */
+  empty: string;
+  loading: string;
+  notices?: boolean;
+}
+
+const PAGE_SIZE = 25;
+
+/** A list out of an answer, with its export and its way to Explore. */
+export function TableSection(props: Props) {
+  const { title, file, answer, queries, frame: name, uid, state, empty, loading, notices, columns } = props;
+  const frame = frameNamed(answer.value?.frames, name);
+  const rows = useMemo(() => rowsOf(frame), [frame]);
+  return (
+    <Section
+      title={title}
+      actions={
+        <Stack gap={1}>
+          <CsvButton name={file} frame={frame} rows={rows} />
+          <ExploreLink uid={uid} queries={queries} range={state.range} />
+        </Stack>
+      }
+    >
+      <AnswerView answer={answer} loading={loading} notices={notices}>
+        {() =>
+          rows.length === 0 ? (
+            <Text color="secondary">{empty}</Text>
+          ) : (
+            <FrameTable frame={frame} rows={rows} columns={columns} />
+          )
+        }
+      </AnswerView>
+    </Section>
+  );
+}
+
+function FrameTable({ frame, rows, columns }: { frame: DataFrame | undefined; rows: Row[]; columns: TableColumn[] }) {
+  const theme = useTheme2();
+  const shown = useMemo(
+    () =>
+      columns.map(({ header, column, cell }): Column<Row> => {
+        const text = textBy(frame, column, theme);
+        return {
+          id: column,
+          header,
+          sortType: (a, b) => compare(a.original[column], b.original[column]),
+          cell: ({ row }: CellProps<Row>) => (cell ? cell(row.original) : text(row.original)),
+        };
+      }),
+    [columns, frame, theme]
+  );
+  return (
+    <InteractiveTable columns={shown} data={rows} pageSize={PAGE_SIZE} getRowId={(_: Row, i?: number) => `${i}`} />
+  );
+}
+
+/** How cells of a column read, by the unit of its field. What is absent stays empty: it is not zero. */
+export function textBy(frame: DataFrame | undefined, column: string, theme: ReturnType<typeof useTheme2>) {
+  const field = frame?.fields.find(({ name }) => name === column);
+  const display = field && getDisplayProcessor({ field, theme });
+  return (row: Row): string => {
+    const value = row[column];
+    if (value === null || value === undefined || value === '' || !display) {
+      return '';
+    }
+    const { text, prefix = '', suffix = '' } = display(value);
+    return `${prefix}${text}${suffix}`;
+  };
+}
+
+/** Numbers by size and texts as people count; what is absent comes last. */
+function compare(a: unknown, b: unknown): number {
+  const [left, right] = [isAbsent(a), isAbsent(b)];
+  if (left || right) {
+    return Number(left) - Number(right);
+  }
+  return typeof a === 'number' && typeof b === 'number'
+    ? a - b
+    : String(a).localeCompare(String(b), undefined, { numeric: true });
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === null || value === undefined || value === '';
+}
