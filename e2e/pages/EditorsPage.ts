@@ -15,4 +15,18 @@ export class EditorsPage {
     await expect(this.query).toBeVisible();
     await expect(this.settings).toBeVisible();
   }
+
+  /** Chooses the query's type by its name. */
+  async chooseType(name: string) {
+    await this.query.getByLabel('Query type').click();
+    await this.page.getByRole('option', { name: new RegExp(`^${name}\\b`) }).click();
+    await expect(this.query.getByLabel('Query type')).toHaveValue(name);
+  }
+
+  /** Opens a group of fields that is folded away. */
+  async unfold(title: string) {
+    const header = this.query.getByRole('button', { name: new RegExp(`^${title}\\b`) });
+    await header.click();
+    await expect(header).toHaveAttribute('aria-expanded', 'true');
+  }
 }

@@ -41,6 +41,7 @@ test('says that nothing goes on, and what went wrong', () => {
   expect(explanationOf(data(frame({})), 'A')?.live).toMatch(/No stream/);
   const failed = { ...data(), errors: [{ refId: 'A', message: 'no such metric' }] };
   expect(explanationOf(failed, 'A')?.error).toBe('no such metric');
-  expect(explanationOf(data(), 'A')).toBeUndefined();
-  expect(explanationOf(data(frame({})), 'B')).toBeUndefined();
+  expect(explanationOf(data(frame({})), 'B')).toMatchObject({ frames: 0, rows: 0, asked: [] });
+  expect(explanationOf({ ...data(), state: LoadingState.Loading }, 'A')).toBeUndefined();
+  expect(explanationOf(undefined, 'A')).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import { type DataFrame, type PanelData } from '@grafana/data';
+import { type DataFrame, LoadingState, type PanelData } from '@grafana/data';
 
 import { continuationOf } from '../live/continuation';
 
@@ -22,7 +22,8 @@ export interface Explanation {
 export function explanationOf(data: PanelData | undefined, refId: string): Explanation | undefined {
   const frames = data?.series.filter((frame) => frame.refId === undefined || frame.refId === refId) ?? [];
   const error = data?.errors?.find((each) => each.refId === undefined || each.refId === refId)?.message;
-  if (!data || (frames.length === 0 && !error)) {
+  const settled = data?.state === LoadingState.Done || data?.state === LoadingState.Streaming;
+  if (!data || (frames.length === 0 && !error && !settled)) {
     return undefined;
   }
   const lines = unique(frames.flatMap(({ meta }) => meta?.executedQueryString?.split('\n') ?? []));

@@ -39,15 +39,15 @@ export function metricOptions(metrics: Metric[], available?: Map<string, Availab
       const isMissing = ({ name }: Metric) => available?.get(name)?.measured === false;
       return [...ofFamily.filter((metric) => !isMissing(metric)), ...ofFamily.filter(isMissing)];
     })
-    .map((metric) => {
-      const here = availabilityText(available?.get(metric.name));
-      return {
-        value: metric.name,
-        label: metric.name,
-        group: familyLabel(metric.family),
-        description: `${metric.help} (${unitLabel(metric)})${here && ` — ${here}`}`,
-      };
-    });
+    .map((metric) => ({
+      value: metric.name,
+      label: metric.name,
+      group: familyLabel(metric.family),
+      // What a narrow list cuts off is the end.
+      description: [unitLabel(metric), availabilityText(available?.get(metric.name)), metric.help]
+        .filter((text) => text !== '')
+        .join(' · '),
+    }));
 }
 
 function familyLabel(family: string): string {

@@ -11,9 +11,9 @@ import {
 } from '@grafana/data';
 import { config, getBackendSrv, getDataSourceSrv, getRunRequest } from '@grafana/runtime';
 import { Alert, Combobox, ErrorBoundaryAlert, LoadingPlaceholder, useStyles2 } from '@grafana/ui';
-import { type ReactNode, useCallback, useState } from 'react';
+import { type ReactNode, useCallback, useRef, useState } from 'react';
 import { useAsync } from 'react-use';
-import { lastValueFrom, takeWhile } from 'rxjs';
+import { takeWhile, type Unsubscribable } from 'rxjs';
 
 import { messageOf } from '../dashboard/DashboardPage';
 import { loadDataSourcePlugin } from '../services/dataSourceSrv';
@@ -66,10 +66,17 @@ function QueryEditors({ instance, QueryEditor }: { instance: DataSourceApi; Quer
   const [query, setQuery] = useState<DataQuery>({
     refId: 'A',
     datasource: instance.getRef(),
-    ...instance.getDefaultQuery?.(CoreApp.Dashboard),
+    ...(queryOfAddress() ?? instance.getDefaultQuery?.(CoreApp.Dashboard)),
   });
   const [data, setData] = useState<PanelData>();
-  const run = useCallback(async () => {
+  // Editors change the query and run it in one go, before the page is drawn again.
+  const latest = useRef(query);
+  const running = useRef<Unsubscribable>();
+  const change = (next: DataQuery) => {
+    latest.current = next;
+    setQuery(next);
+  };
+  const run = useCallback(() => {
     const range = getDefaultTimeRange();
     const request = {
       app: CoreApp.Dashboard,
@@ -80,16 +87,15 @@ function QueryEditors({ instance, QueryEditor }: { instance: DataSourceApi; Quer
       interval: '30s',
       intervalMs: 30_000,
       maxDataPoints: 500,
-      targets: [query],
+      targets: [latest.current],
       scopedVars: {},
       startTime: Date.now(),
     };
-    setData(
-      await lastValueFrom(
-        getRunRequest()(instance, request).pipe(takeWhile(({ state }) => state === LoadingState.Loading, true))
-      )
-    );
-  }, [instance, query]);
+    running.current?.unsubscribe();
+    running.current = getRunRequest()(instance, request)
+      .pipe(takeWhile(({ state }) => state === LoadingState.Loading, true))
+      .subscribe(setData);
+  }, [instance]);
   const rows = data?.series.reduce((sum, { length }) => sum + length, 0);
   return (
     <>
@@ -100,7 +106,7 @@ function QueryEditors({ instance, QueryEditor }: { instance: DataSourceApi; Quer
         app={CoreApp.Dashboard}
         data={data}
         range={getDefaultTimeRange()}
-        onChange={setQuery}
+        onChange={change}
         onRunQuery={run}
       />
       {data && (
@@ -110,6 +116,12 @@ function QueryEditors({ instance, QueryEditor }: { instance: DataSourceApi; Quer
       )}
     </>
   );
+}
+
+/** The query that the address names as JSON, for tests. */
+function queryOfAddress(): Partial<DataQuery> | undefined {
+  const text = new URLSearchParams(window.location.search).get('query');
+  return text ? JSON.parse(text) : undefined;
 }
 
 function Section({ title, children }: { title: string; children: ReactNode }) {

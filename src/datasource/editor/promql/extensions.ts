@@ -46,7 +46,7 @@ export function promqlExtensions(options: Options): Extension[] {
     linter(problemsOf),
     syntaxHighlighting(classHighlighter),
     macroMarks,
-    autocompletion(),
+    autocompletion({ icons: false }),
     closeBrackets(),
     bracketMatching(),
     history(),
