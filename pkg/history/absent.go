@@ -45,6 +45,7 @@ func (r *reduction) split() int {
 // reason is why no device in the scope has the metric, as a sentence, "" when nothing is known to be against it.
 func (r *reduction) reason() string {
 	boards, split, virtual := 0, 0, 0
+	isVirtual := map[string]bool{} // by model
 	for _, known := range r.roster {
 		d := known.device
 		if d.IsMIG() || !r.scope.Matches(d) {
@@ -54,7 +55,12 @@ func (r *reduction) reason() string {
 		if d.MIGEnabled {
 			split++
 		}
-		if d.IsVirtual() {
+		is, judged := isVirtual[d.Model]
+		if !judged {
+			is = d.IsVirtual()
+			isVirtual[d.Model] = is
+		}
+		if is {
 			virtual++
 		}
 	}

@@ -58,6 +58,9 @@ func (h *History) ages(ctx context.Context, e *endpoint, p plan, alternatives []
 
 // ageNotices name the devices that nothing new is known of.
 func (r *reduction) ageNotices(candidates []candidate) []gpu.Notice {
+	if !slices.ContainsFunc(candidates, func(c candidate) bool { return c.old != 0 }) {
+		return nil
+	}
 	newest := map[deviceKey]int64{}
 	fresh := map[deviceKey]bool{}
 	for _, c := range candidates {

@@ -197,9 +197,9 @@ func (s *search) tracks(ctx context.Context, m catalog.Metric, scope query.Scope
 		}
 		for _, key := range r.order {
 			l := r.lines[key]
-			for _, at := range l.keys() {
-				if at.part < 0 {
-					found = append(found, track{device: r.device(key), key: key, dialect: dialect, extra: at.extra, values: l.columns[at].values})
+			for _, c := range l.sorted() {
+				if c.part < 0 {
+					found = append(found, track{device: r.device(key), key: key, dialect: dialect, extra: c.extra, values: c.values})
 				}
 			}
 		}

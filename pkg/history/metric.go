@@ -109,8 +109,16 @@ type collected struct {
 }
 
 func (c *collected) merge(other collected) {
-	c.candidates = append(c.candidates, other.candidates...)
-	c.roster.take(other.roster)
+	if len(c.candidates) == 0 {
+		c.candidates = other.candidates
+	} else {
+		c.candidates = append(c.candidates, other.candidates...)
+	}
+	if len(c.roster) == 0 {
+		c.roster = other.roster // nobody else has it
+	} else {
+		c.roster.take(other.roster)
+	}
 	c.notices = append(c.notices, other.notices...)
 	c.found = c.found || other.found
 	c.nameless += other.nameless
@@ -125,7 +133,7 @@ func (c *collected) merge(other collected) {
 // candidate is one series that may be part of the answer, converted to canonical units.
 type candidate struct {
 	key    deviceKey
-	want   want
+	want   *want
 	from   target
 	old    int64  // when it was measured, Unix milliseconds, of an instant answer that is not of its time; else 0
 	extra  string // value of the metric's SumOver label
@@ -141,7 +149,7 @@ func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m cat
 		return c, err
 	}
 	if inv, err := h.inventory(ctx, e); err == nil {
-		c.roster.take(inv.roster)
+		c.roster = inv.roster.clone()
 		c.down = inv.down
 	} else {
 		if ctx.Err() != nil {

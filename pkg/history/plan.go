@@ -40,14 +40,14 @@ type plan struct {
 	metric  catalog.Metric
 	catalog *catalog.Catalog
 	over    overTime
-	wants   map[string]want // by the series' name as the server has it
-	names   []string        // of the wants, sorted
+	wants   map[string]*want // by the series' name as the server has it
+	names   []string         // of the wants, sorted
 }
 
 // plan finds the series that exist on the server. The parts of a sum are asked for too, because some targets of a dialect
 // may lack the metric itself in the middle of an upgrade; our own agents never do.
 func (h *History) plan(words vocabulary, m catalog.Metric) plan {
-	p := plan{metric: m, catalog: h.catalog, wants: map[string]want{}}
+	p := plan{metric: m, catalog: h.catalog, wants: map[string]*want{}}
 	for _, dialect := range h.catalog.Dialects() {
 		found := h.want(&p, words, m, dialect, want{role: direct})
 		if len(m.SumOf) > 0 && (found == 0 || dialect != catalog.Warpwatch) {
@@ -72,14 +72,14 @@ func (h *History) want(p *plan, words vocabulary, m catalog.Metric, dialect cata
 		w.source, _ = h.catalog.SourceOf(m.Name, name)
 		w.metric = m
 		w.rank += w.source.Rank
-		p.wants[name] = w
+		p.wants[name] = &w
 	}
 	return len(names)
 }
 
 // wantParts adds the parts of a sum. One part alone is no sum.
 func (h *History) wantParts(p *plan, words vocabulary, m catalog.Metric, dialect catalog.Dialect) {
-	parts := plan{wants: map[string]want{}}
+	parts := plan{wants: map[string]*want{}}
 	present := 0
 	for i, name := range m.SumOf {
 		other, _ := h.catalog.Metric(name)
@@ -96,7 +96,7 @@ func (h *History) wantParts(p *plan, words vocabulary, m catalog.Metric, dialect
 }
 
 // find is the want that a series of the answer fulfils.
-func (p plan) find(labels labelSet) (want, bool) {
+func (p plan) find(labels labelSet) (*want, bool) {
 	w, ok := p.wants[p.nameOf(labels)]
 	return w, ok
 }

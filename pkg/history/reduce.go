@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -108,8 +107,17 @@ func (p *placement) whole(g grid) bool {
 // column is the values of one device, or of one part of them, on the grid.
 type column struct {
 	values []float64
+	rank   int   // of the wants that all values are from, where ranks is nil
 	ranks  []int // of the want each value is from
 	least  bool  // of equals the smaller counts, not the larger
+}
+
+// firstRank is the rank of the want that the first value is from.
+func (c *column) firstRank() int {
+	if c.ranks == nil {
+		return c.rank
+	}
+	return c.ranks[0]
 }
 
 // beats reports whether of two values as good the first counts.
@@ -125,8 +133,8 @@ func (c *column) take(g grid, next candidate) {
 	places := g.place(next.times)
 	switch {
 	case c.values == nil:
-		c.values, c.ranks = places.laid(g, next.values), []int{next.want.rank}
-	case len(c.ranks) == 1 && c.ranks[0] == next.want.rank:
+		c.values, c.rank = places.laid(g, next.values), next.want.rank
+	case c.ranks == nil && c.rank == next.want.rank:
 		for _, r := range places.runs {
 			known := c.values[r.at : r.at+r.count]
 			for i, value := range next.values[r.from : r.from+r.count] {
@@ -136,7 +144,7 @@ func (c *column) take(g grid, next candidate) {
 			}
 		}
 	default:
-		c.rank(places, next)
+		c.rankEach(places, next)
 	}
 }
 
@@ -169,13 +177,12 @@ func blank(values []float64) {
 	}
 }
 
-// rank is take where the values are of wants that are not as good as each other.
-func (c *column) rank(places *placement, next candidate) {
-	if len(c.ranks) != len(c.values) {
-		rank := c.ranks[0]
+// rankEach is take where the values are of wants that are not as good as each other.
+func (c *column) rankEach(places *placement, next candidate) {
+	if c.ranks == nil {
 		c.ranks = make([]int, len(c.values))
 		for i := range c.ranks {
-			c.ranks[i] = rank
+			c.ranks[i] = c.rank
 		}
 	}
 	for _, r := range places.runs {
@@ -193,9 +200,15 @@ func (c *column) rank(places *placement, next candidate) {
 
 // line is all that was found of one device.
 type line struct {
-	columns map[columnKey]*column
+	columns []keyedColumn // few
 	added   bool
 	values  []float64 // of the columns together, once they were added up
+}
+
+// keyedColumn is a column and what it is of.
+type keyedColumn struct {
+	columnKey
+	column
 }
 
 // columnKey tells apart what is added up: the values of the SumOver label, and the parts of a sum.
@@ -204,13 +217,23 @@ type columnKey struct {
 	part  int // -1 for what holds the metric itself
 }
 
-// keys are the columns' keys in a fixed order, so that sums do not depend on chance.
-func (l *line) keys() []columnKey {
-	keys := slices.Collect(maps.Keys(l.columns))
-	slices.SortFunc(keys, func(a, b columnKey) int {
+// column is the one of a key, which may be new.
+func (l *line) column(at columnKey, least bool) *column {
+	for i := range l.columns {
+		if l.columns[i].columnKey == at {
+			return &l.columns[i].column
+		}
+	}
+	l.columns = append(l.columns, keyedColumn{at, column{least: least}})
+	return &l.columns[len(l.columns)-1].column
+}
+
+// sorted are the columns in a fixed order, so that sums do not depend on chance.
+func (l *line) sorted() []keyedColumn {
+	slices.SortFunc(l.columns, func(a, b keyedColumn) int {
 		return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.extra, b.extra))
 	})
-	return keys
+	return l.columns
 }
 
 // reduction makes one series of all candidates for a device.
@@ -245,7 +268,7 @@ func (r *reduction) add(c candidate) {
 		if !r.scope.Matches(r.device(c.key)) {
 			return
 		}
-		l = &line{columns: map[columnKey]*column{}}
+		l = &line{}
 		r.lines[c.key] = l
 		r.order = append(r.order, c.key)
 	}
@@ -253,12 +276,7 @@ func (r *reduction) add(c candidate) {
 	if c.want.role == part {
 		at.part = c.want.part
 	}
-	known, ok := l.columns[at]
-	if !ok {
-		known = &column{least: r.over.function == catalog.OverTimeMin}
-		l.columns[at] = known
-	}
-	known.take(r.grid, c)
+	l.column(at, r.over.function == catalog.OverTimeMin).take(r.grid, c)
 }
 
 // series are the reduced lines, sorted by place. Lines without a single value are left out.
@@ -280,11 +298,28 @@ func (r *reduction) series() []gpu.Series {
 		}
 		list = append(list, gpu.Series{Device: r.device(key), Times: times[from:to:to], Values: values[from:to:to]})
 	}
-	slices.SortFunc(list, func(a, b gpu.Series) int { return compareDevices(a.Device, b.Device) })
+	list = byPlace(list)
 	if r.metric.Latched {
 		r.latched = latchedNotices(r.metric.Name, list, r.grid)
 	}
 	return list
+}
+
+// byPlace are series in the order of their devices. They are large: places are sorted, and the series moved once.
+func byPlace(list []gpu.Series) []gpu.Series {
+	if slices.IsSortedFunc(list, func(a, b gpu.Series) int { return compareDevices(a.Device, b.Device) }) {
+		return list
+	}
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return compareDevices(list[a].Device, list[b].Device) })
+	sorted := make([]gpu.Series, len(list))
+	for i, at := range order {
+		sorted[i] = list[at]
+	}
+	return sorted
 }
 
 // valuesOf are a line's values on the grid. They may be changed until series are made of them.
@@ -315,14 +350,13 @@ func extent(values []float64) (from, to int) {
 func (r *reduction) values(l *line) []float64 {
 	var total, sum []float64
 	parts := 0
-	for _, at := range l.keys() {
-		c := l.columns[at]
-		if at.part >= 0 {
+	for _, c := range l.sorted() {
+		if c.part >= 0 {
 			parts++
 			sum = added(sum, c.values, false)
 			continue
 		}
-		if c.ranks[0] >= substituteRank {
+		if c.firstRank() >= substituteRank {
 			r.substituted++
 		}
 		total = added(total, c.values, true)

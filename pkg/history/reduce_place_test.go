@@ -56,4 +56,4 @@ func TestTakePlacesEverySample(t *testing.T) {
 	})
 }
 
-func ofRank(rank int) want { return want{rank: rank} }
+func ofRank(rank int) *want { return &want{rank: rank} }

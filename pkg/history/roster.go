@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -78,6 +79,19 @@ func merged(a, b gpu.Device, better bool) gpu.Device {
 	}
 	a.MIGEnabled = a.MIGEnabled || b.MIGEnabled
 	return a
+}
+
+// clone is a roster that may be changed without changing this one.
+func (r roster) clone() roster {
+	out := maps.Clone(r)
+	backing := make([]resident, 0, len(r))
+	for key, known := range r {
+		backing = append(backing, *known)
+		copied := &backing[len(backing)-1]
+		copied.hosts = slices.Clip(copied.hosts)
+		out[key] = copied
+	}
+	return out
 }
 
 // take adds all of another roster.

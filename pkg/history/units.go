@@ -26,7 +26,7 @@ type units struct {
 }
 
 // of is the conversion of a series.
-func (u units) of(w want, labels labelSet) catalog.Conversion {
+func (u units) of(w *want, labels labelSet) catalog.Conversion {
 	if w.source.Conversion.Auto {
 		if known, ok := u.known[u.target(labels, strings.ToLower(w.source.Series))]; ok {
 			return known.conversion

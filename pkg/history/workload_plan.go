@@ -34,12 +34,12 @@ const bucketEnding = "_bucket"
 // workloadPlan finds the series that exist on the server and writes what to ask for. The aggregation is the query's, of a
 // histogram the quantile or mean; together is whether workloads are put together to lines.
 func (h *History) workloadPlan(words vocabulary, m catalog.Metric, aggregation string, together bool, alternatives []string, w query.Window) workloadPlan {
-	p := workloadPlan{plan: plan{metric: m, wants: map[string]want{}}, facets: map[string]facet{}}
+	p := workloadPlan{plan: plan{metric: m, wants: map[string]*want{}}, facets: map[string]facet{}}
 	ask := func(name string, source catalog.Source, what facet, expr string) {
 		if _, known := p.wants[name]; known {
 			return
 		}
-		p.wants[name] = want{source: source, metric: m, rank: source.Rank}
+		p.wants[name] = &want{source: source, metric: m, rank: source.Rank}
 		p.facets[name] = what
 		p.names = append(p.names, name)
 		p.exprs = append(p.exprs, `label_replace(`+expr+`,`+query.Quote(tag)+`,`+query.Quote(name)+`,"","")`)
