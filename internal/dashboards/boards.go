@@ -35,7 +35,7 @@ func sre() Board {
 		Answer:   "The first row counts by severity; the table below it has the worst first, with the evidence, the next step and its runbook.",
 		Needs:    "Works with every exporter; with the default fields of dcgm-exporter less is seen, and a notice says what.", Variables: []string{"cluster", "node", "model"}, From: "now-6h", Refresh: "30s",
 		Sections: []Section{
-			{Panels: []Panel{severityCount("Critical", "critical", "red"), severityCount("Warnings", "warning", "orange"), severityCount("Nothing known", "unknown", "purple"), severityCount("Well", "ok", "green"), gpusPresent(), hottest()}},
+			{Panels: []Panel{severityCount("Critical", "critical", "red"), severityCount("Warnings", "warning", "orange"), severityCount("Unknown", "unknown", "purple"), severityCount("Well", "ok", "green"), gpusPresent(), hottest()}},
 			{Title: "Who needs me", Panels: []Panel{healthTable(), incidents()}},
 			{Title: "What happened", Panels: []Panel{eventsTable("Events")}},
 			{Title: "The fleet", Panels: []Panel{heat("Temperatures", "gpu_temperature_celsius", fleetHelp("temperature", "one cell far above the others is one GPU with a problem; the whole band rising is the room")),
@@ -61,8 +61,8 @@ func healthAndXIDs() Board {
 		Answer:   "The first row counts by severity, and says whether a memory row could not be replaced; the table below names the boards and what NVIDIA says to do.",
 		Needs:    "Row remapping is not among the default fields of older dcgm-exporters: \"not exported\" is not \"no\".", Variables: []string{"cluster", "node", "gpu", "model"}, From: "now-24h", Refresh: "1m",
 		Sections: []Section{
-			{Panels: []Panel{severityCount("Critical", "critical", "red"), severityCount("Warnings", "warning", "orange"), severityCount("Nothing known", "unknown", "purple"), severityCount("Well", "ok", "green"),
-				remapState("Row remapping failed", "gpu_row_remap_failure"), remapState("Row remapping pending", "gpu_row_remap_pending")}},
+			{Panels: []Panel{severityCount("Critical", "critical", "red"), severityCount("Warnings", "warning", "orange"), severityCount("Unknown", "unknown", "purple"), severityCount("Well", "ok", "green"),
+				remapState("Remap failed", "gpu_row_remap_failure"), remapState("Remap pending", "gpu_row_remap_pending")}},
 			{Title: "Boards with faults", Panels: []Panel{healthTable()}},
 			{Title: "XID errors", Panels: []Panel{eventsTable("Faults", faultKinds()...), xidRate(), lastXID()}},
 			{Title: "Memory", Panels: []Panel{eccErrors(), remappedRows()}},
@@ -170,12 +170,12 @@ func thermals() Board {
 		Needs:    "Margin and throttling are not among the default fields of dcgm-exporter: \"not exported\" is not \"cool\".", Variables: []string{"cluster", "node", "model"}, From: "now-6h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{hottest(), margin(),
-				throttleShare("Time lost to heat", "gpu_throttle_thermal_seconds_total", "heat", "above 0.02 look at airflow or coolant of the node; above 0.1 move the job."),
-				throttleShare("Time at the power cap", "gpu_throttle_power_seconds_total", "the power cap", "normal for training at full load. In inference: raise the cap where the room allows it.").titled("Time at the power cap"),
+				throttleShare("Lost to heat", "gpu_throttle_thermal_seconds_total", "heat", "above 0.02 look at airflow or coolant of the node; above 0.1 move the job."),
+				throttleShare("At power cap", "gpu_throttle_power_seconds_total", "the power cap", "normal for training at full load. In inference: raise the cap where the room allows it."),
 				powerTotal(), energy()}},
 			{Title: "Models and their limits", Panels: []Panel{memoryByModel(), powerByModel(), bars("Hottest GPU, by model", metric("gpu_temperature_celsius").by("model", "max"), Help{Shows: "the temperature of the hottest GPU of each model.", Matters: "because it says which racks to look at.", Do: "one model alone: its fans or cold plates."}, rising(83, 90), between(20, 100), rounded(0), otherwise("not exported"))}},
-			{Title: "Heat", Panels: []Panel{heat("Temperatures", "gpu_temperature_celsius", fleetHelp("temperature", "one cell far above the others is one GPU with a problem; the whole band rising is the room")), temperature(), throttleByCause(), fans()}},
-			{Title: "Power", Panels: []Panel{powerByNode(), powerAndLimit(), smClock(), throttledByHeat()}},
+			{Title: "Heat", Panels: []Panel{heat("Temperatures", "gpu_temperature_celsius", fleetHelp("temperature", "one cell far above the others is one GPU with a problem; the whole band rising is the room")), temperature().most(10).titled("Hottest GPUs"), throttleByCause(), fans()}},
+			{Title: "Power", Panels: []Panel{powerByNode(), powerAndLimit().most(10).titled("Hungriest GPUs, and limits"), smClock(), throttledByHeat().most(10)}},
 			{Title: "Ahead", Panels: []Panel{temperatureAhead(), oddNow("gpu_temperature_celsius")}},
 		},
 	}
@@ -189,7 +189,7 @@ func interconnect() Board {
 		Needs:    "dcgm-exporter's default fields have PCIe replays and NVLink throughput; links up and fabric are the agent's.", Variables: []string{"cluster", "node", "gpu", "model"}, From: "now-6h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{replays().sized(8, 4), linksUp().sized(8, 4), fabric().sized(8, 4)}},
-			{Title: "NVLink", Panels: []Panel{nvlinkTotal(), nvlinkErrors(), nvlinkTraffic().sized(full, chartHeight)}},
+			{Title: "NVLink", Panels: []Panel{nvlinkTotal(), nvlinkErrors(), nvlinkTraffic().most(10).sized(full, chartHeight)}},
 			{Title: "PCIe", Panels: []Panel{pcieTraffic(), pcieGeneration(), pcieWidth(), linkErrors("PCIe replays", Help{Shows: "PCIe replays a second, of the GPUs with the most.", Matters: "because each is a transfer that was repeated.", Do: "a steady rate on one board: reseat it or its riser."}, metric("gpu_pcie_replay_errors_total").top(10))}},
 			{Title: "Chip-to-chip", Panels: []Panel{c2c()}},
 		},
@@ -203,7 +203,7 @@ func monitoring() Board {
 		Answer:   "The first row: targets that cannot be scraped, GPUs that are known, and GPUs that nothing is known of. The table below says which metric is missing where, and how to get it.",
 		Needs:    "Targets and series are read from each cluster's Prometheus.", Variables: []string{"cluster", "node"}, From: "now-1h", Refresh: "1m",
 		Sections: []Section{
-			{Panels: []Panel{targetsDown().sized(8, 4), gpusPresent().sized(8, 4), severityCount("Nothing known", "unknown", "purple").sized(8, 4)}},
+			{Panels: []Panel{targetsDown().sized(8, 4), gpusPresent().sized(8, 4), severityCount("Unknown", "unknown", "purple").sized(8, 4)}},
 			{Title: "Coverage", Panels: []Panel{coverageTable()}},
 			{Title: "Freshness", Panels: []Panel{agentsTable()}},
 			{Title: "Agents and scrapes", Panels: []Panel{scrapeTime(), seriesCount(), agentsRefusing(), sampleCost()}},

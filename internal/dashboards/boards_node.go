@@ -22,7 +22,7 @@ func nodeLive() Board {
 					Matters: "because a GPU that fell off the bus is absent everywhere else, and the averages look better for it.",
 					Do:      "compare with how many the node has; when one is missing, look for XID 79 in the kernel log (`dmesg | grep -i xid`).",
 					SMI:     "`nvidia-smi -L | wc -l`",
-				}, look{kind: "stat", colour: "blue", field: "gpu_temperature_celsius"}, []Query{metric("gpu_temperature_celsius").now()}, []change{counted, otherwise("none"), unitless("gpu_temperature_celsius")}),
+				}, look{kind: "stat", colour: "blue", field: "/^gpu_temperature_celsius$/"}, []Query{metric("gpu_temperature_celsius").now()}, []change{counted, otherwise("none")}),
 				nodeStat("SM active", metric("gpu_sm_active_ratio").by("node", "avg"), Help{
 					Shows:   "the share of time in which the streaming multiprocessors had work, averaged over SMs and over the node's GPUs.",
 					Matters: "because it says how full the GPUs are; utilisation only says that something ran.",
@@ -55,13 +55,6 @@ func nodeLive() Board {
 			{Title: "Now", Panels: []Panel{gpusNow(), processes()}},
 			{Title: "Health", Panels: []Panel{healthTable().sized(full, 7), eventsTable("Events").sized(full, 7)}},
 		},
-	}
-}
-
-// unitless takes the unit of the data source off a field that is counted.
-func unitless(field string) change {
-	return func(l *look) {
-		l.overrides = append(l.overrides, override{"byName", field, properties("unit", "none")})
 	}
 }
 

@@ -133,6 +133,14 @@ func (l look) dressing() []dashboard.DashboardFieldConfigSourceOverrides {
 			all = append(all, dashboard.DashboardFieldConfigSourceOverrides{Matcher: dashboard.MatcherConfig{Id: "byName", Options: name}, Properties: properties})
 		}
 	}
+	if l.field != "" && l.unit != "" {
+		// The data source's own unit comes before the panel's, but not before an override.
+		all = append(all, dashboard.DashboardFieldConfigSourceOverrides{Matcher: dashboard.MatcherConfig{Id: "byRegexp", Options: l.field}, Properties: properties("unit", l.unit)})
+	}
+	if l.kind == "table" && l.noValue != "" {
+		// It is for a table without rows, not for cells.
+		all = append(all, dashboard.DashboardFieldConfigSourceOverrides{Matcher: dashboard.MatcherConfig{Id: "byRegexp", Options: "/.*/"}, Properties: properties("noValue", "")})
+	}
 	for _, o := range l.overrides {
 		all = append(all, dashboard.DashboardFieldConfigSourceOverrides{Matcher: dashboard.MatcherConfig{Id: o.matcher, Options: o.of}, Properties: o.properties})
 	}

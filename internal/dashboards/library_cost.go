@@ -9,7 +9,7 @@ func efficiencyOf(title, field, shows, matters, do string, changes ...change) Pa
 }
 
 func usedWell() Panel {
-	return efficiencyOf("Efficiency of allocated GPUs", "efficiency",
+	return efficiencyOf("Efficiency", "efficiency",
 		"the mean activity of the SMs of GPUs that somebody had, over the range. Where nobody exports it, utilisation stands in, which is more; a notice says so.",
 		"because this is what becomes of the money: allocation says who pays, activity what for.",
 		"below 0.4: look at the groups below with the most idle hours. It says nothing about faults.",
@@ -17,35 +17,35 @@ func usedWell() Panel {
 }
 
 func idleHours() Panel {
-	return efficiencyOf("Idle GPU hours", "idle_hours",
+	return efficiencyOf("Idle hours", "idle_hours",
 		"GPU hours that somebody had, in which the GPU did nothing for half an hour or longer, over the range.",
 		"because nobody else could use them, and they cost what busy ones cost.",
 		"find the owners in the table of idle GPUs, and ask before you take one back: a debugger may be attached.",
-		painted("orange"), rounded(0), in("short"), otherwise("not known"))
+		painted("orange"), rounded(0), in("locale"), otherwise("not known"))
 }
 
 func unallocatedHours() Panel {
-	return efficiencyOf("Unallocated GPU hours", "unallocated_hours",
+	return efficiencyOf("Free hours", "unallocated_hours",
 		"GPU hours that nobody had, over the range.",
 		"because free GPUs are room for work, or too many GPUs.",
 		"many while jobs wait: jobs do not fit, see the dashboard Capacity planning. Many always: buy later.",
-		rounded(0), in("short"), otherwise("not known"))
+		rounded(0), in("locale"), otherwise("not known"))
 }
 
 func idleMoney() Panel {
-	return efficiencyOf("Cost of idle GPUs", "cost_idle",
+	return efficiencyOf("Idle cost", "cost_idle",
 		"what the idle hours cost, by the prices in the data source's settings.",
 		"because money is heard where hours are not.",
 		"nothing here: enter a price for each model in the data source's settings (Insight, prices).",
-		painted("orange"), rounded(0), in("short"), otherwise("no price is set"))
+		painted("orange"), rounded(0), in("locale"), otherwise("no price is set"))
 }
 
 func charge() Panel {
-	return efficiencyOf("Cost of allocated GPUs", "cost_allocated",
+	return efficiencyOf("Cost", "cost_allocated",
 		"what the GPUs cost that somebody had, over the range, by the prices in the data source's settings.",
 		"because it is what the groups below share.",
 		"nothing here: enter a price for each model in the data source's settings (Insight, prices).",
-		rounded(0), in("short"), otherwise("no price is set"))
+		rounded(0), in("locale"), otherwise("no price is set"))
 }
 
 func energy() Panel {

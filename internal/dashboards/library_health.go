@@ -28,11 +28,10 @@ func healthTable() Panel {
 		Do:      "work from the top; click a runbook for the steps, a node for its live dashboard. An empty table says in a notice whether all are well or nobody could be judged.",
 		SMI:     "`nvidia-smi -q`, and `dmesg -T | grep -i xid`",
 	}, []column{
-		{field: "severity", title: "Severity", width: 95, cell: "background"}, {field: "cluster", title: "Cluster", width: 85},
-		{field: "node", title: "Node", width: 135, link: "gpu-node-live"}, {field: "gpu", title: "GPU", width: 60}, {field: "mig_id", title: "MIG", width: 60},
-		{field: "gpu_uuid", hidden: true}, {field: "model", title: "Model", width: 125}, {field: "reason", title: "Reason", width: 260}, {field: "evidence", title: "Evidence", width: 300},
-		{field: "action", title: "Do"}, {field: "who_acts", title: "Who", width: 110}, {field: "runbook", title: "Runbook", width: 130},
-		{field: "since", title: "Since", width: 160}, {field: "risk", title: "Risk", width: 90, cell: "gauge"}, {field: "confidence", title: "Confidence", width: 100, cell: "text"}, {field: "silenced", title: "Silenced", width: 110},
+		{field: "severity", title: "Severity", width: 85, cell: "background"}, {field: "cluster", title: "Cluster", width: 75}, {field: "node", title: "Node", width: 120, link: "gpu-node-live"},
+		{field: "gpu", title: "GPU", width: 55}, {field: "mig_id", title: "MIG", width: 55}, {field: "reason", title: "Reason", width: 300}, {field: "action", title: "Do", width: 340},
+		{field: "runbook", title: "Runbook", width: 130}, {field: "evidence", title: "Evidence", width: 240}, {field: "since", title: "Since", width: 160}, {field: "who_acts", title: "Who", width: 100},
+		{field: "risk", title: "Risk", width: 95, cell: "gauge"}, {field: "model", title: "Model"}, {field: "silenced", title: "Silenced", width: 110},
 	}, otherwise("No GPU needs anybody, or none could be judged: see the notice"))
 }
 
@@ -43,9 +42,9 @@ func incidents() Panel {
 		Do:      "see to the cause; the GPUs that it touches come back with it.",
 		SMI:     "none; it is put together from all GPUs of a node",
 	}, []column{
-		{field: "severity", title: "Severity", width: 95, cell: "background"}, {field: "scope", title: "Of", width: 80}, {field: "cluster", title: "Cluster", width: 85},
-		{field: "node", title: "Node", width: 135, link: "gpu-node-live"}, {field: "rack", title: "Rack", width: 80}, {field: "reason", title: "Reason", width: 300}, {field: "gpus", title: "GPUs", width: 70},
-		{field: "action", title: "Do"}, {field: "who_acts", title: "Who", width: 110}, {field: "runbook", title: "Runbook", width: 130}, {field: "since", title: "Since", width: 160},
+		{field: "severity", title: "Severity", width: 85, cell: "background"}, {field: "scope", title: "Of", width: 65}, {field: "cluster", title: "Cluster", width: 75},
+		{field: "node", title: "Node", width: 120, link: "gpu-node-live"}, {field: "reason", title: "Reason", width: 300}, {field: "gpus", title: "GPUs", width: 65},
+		{field: "action", title: "Do", width: 340}, {field: "runbook", title: "Runbook", width: 130}, {field: "since", title: "Since", width: 160}, {field: "who_acts", title: "Who", width: 100}, {field: "rack", title: "Rack"},
 	}, otherwise("No incident"))
 }
 
@@ -99,7 +98,7 @@ func remappedRows() Panel {
 }
 
 func remapState(title, name string) Panel {
-	return number(title, metric(name).by("cluster", "max"), Help{
+	return number(title, metric(name).worst("topk"), Help{
 		Shows:   "1 when any GPU of the selection says so, 0 when all say no.",
 		Matters: "because a remapping that failed is final, and one that is pending is only a reset away from repair.",
 		Do:      "find the GPU in the table of health, and reset it or take it out.",
@@ -120,7 +119,7 @@ func lostGPUs() Panel {
 }
 
 func gpusPresent() Panel {
-	return value("GPUs", "gpu_uuid", ask(query.TypeInventory), Help{
+	return value("GPUs + MIG", "gpu_uuid", ask(query.TypeInventory).with("live", false), Help{
 		Shows:   "how many GPUs and MIG instances there are, whether agents or exporters tell of them; also those that were there in the range and are gone.",
 		Matters: "because every average is over these, and a rack that is not scraped is in no average.",
 		Do:      "compare with what was bought. Fewer: see the table of GPUs that are gone, and Monitoring the monitoring.",
@@ -134,7 +133,10 @@ func oddNow(name string) Panel {
 		Matters: "because one GPU that is hotter than its neighbours at the same work has a fan, a cold plate or a clogged filter of its own.",
 		Do:      "compare the GPU with its neighbours on its live dashboard. Few peers, or a short past, are told in a notice.",
 		SMI:     "none; compare `nvidia-smi --query-gpu=temperature.gpu --format=csv` of several nodes",
-	}, nil, otherwise("Nothing odd in the range"))
+	}, []column{
+		{field: "time", title: "From", width: 160}, {field: "timeEnd", title: "To", width: 160}, {field: "cluster", title: "Cluster", width: 75}, {field: "node", title: "Node", width: 125, link: "gpu-node-live"},
+		{field: "gpu", title: "GPU", width: 55}, {field: "mig_id", title: "MIG", width: 55}, {field: "value", title: "Value", width: 85}, {field: "expected", title: "Expected", width: 90}, {field: "text", title: "In words"},
+	}, otherwise("Nothing odd in the range"))
 }
 
 // faultKinds are the events of boards that have faults.

@@ -6,15 +6,15 @@ import (
 )
 
 func hottest() Panel {
-	return number("Hottest GPU", metric("gpu_temperature_celsius").by("cluster", "max"), Help{
-		Shows:   "the temperature of the hottest selected GPU of each cluster.",
+	return number("Hottest GPU", metric("gpu_temperature_celsius").worst("topk"), Help{
+		Shows:   "the temperature of the hottest selected GPU, and which it is.",
 		Matters: "because GPUs slow down as they approach their limit, and a job on several GPUs waits for the slowest.",
 		Do:      "above 83 °C look at fans and airflow; above 90 °C move the work away. The margin beside it is the board's own limit.",
 	}, rising(83, 90), rounded(0), otherwise("not exported"))
 }
 
 func margin() Panel {
-	return number("Smallest margin to slowdown", metric("gpu_temperature_margin_celsius").by("cluster", "min"), Help{
+	return number("Least margin", metric("gpu_temperature_margin_celsius").worst("bottomk"), Help{
 		Shows:   "by how many degrees the GPU that is closest to its own slowdown stays below it.",
 		Matters: "because each model has another limit, and the margin knows it; the temperature does not.",
 		Do:      "below 3 °C the clocks come down next: cool or move the work. Not among the default fields of dcgm-exporter, and not on A100: then go by the temperature.",
@@ -69,7 +69,7 @@ func powerByNode() Panel {
 }
 
 func throttleShare(title, name, why, do string) Panel {
-	return number(title, metric(name).by("cluster", "max"), Help{
+	return number(title, metric(name).worst("topk"), Help{
 		Shows:   "the largest share of time in which " + why + " held the clocks of a selected GPU down.",
 		Matters: "because it is lost speed, and one slow GPU slows down the whole job.",
 		Do:      do,

@@ -5,8 +5,8 @@ func linkErrors(title string, help Help, queries ...Query) Panel {
 }
 
 func replays() Panel {
-	return number("PCIe replays", metric("gpu_pcie_replay_errors_total").by("cluster", "max"), Help{
-		Shows:   "PCIe replays a second of the GPU of each cluster that has most.",
+	return number("PCIe replays", metric("gpu_pcie_replay_errors_total").worst("topk"), Help{
+		Shows:   "PCIe replays a second of the GPU that has most.",
 		Matters: "because a link that repeats itself is slow, and will fail.",
 		Do:      "more than half a replay a second on a Gen5 link: reseat the board or its riser. A few in a day are nothing.",
 	}, rising(0.25, 0.5), rounded(3), otherwise("not exported"))
@@ -48,7 +48,7 @@ func nvlinkTotal() Panel {
 }
 
 func linksUp() Panel {
-	return number("NVLinks up, fewest", metric("gpu_nvlink_links_active").by("cluster", "min"), Help{
+	return number("NVLinks up, fewest", metric("gpu_nvlink_links_active").worst("bottomk"), Help{
 		Shows:   "how many NVLinks of the GPU with the fewest are up.",
 		Matters: "because a GPU that lost a link slows down every collective of its job.",
 		Do:      "fewer than the model has (H100 and H200: 18, A100: 12): `nvidia-smi nvlink -s`, then reset the GPUs of the baseboard. Only the agent has it.",
@@ -56,7 +56,7 @@ func linksUp() Panel {
 }
 
 func fabric() Panel {
-	return number("Fabric state, worst", metric("gpu_fabric_state").by("cluster", "min"), Help{
+	return number("Fabric state, worst", metric("gpu_fabric_state").worst("bottomk"), Help{
 		Shows:   "how far the GPU that is furthest behind has joined the NVLink fabric: 3 is completed, 0 not supported, 1 not started, 2 in progress.",
 		Matters: "because a GPU that has not joined cannot be used by CUDA on NVSwitch systems.",
 		Do:      "1 or 2 for minutes: look at the fabric manager (`journalctl -u nvidia-fabricmanager`). Only the agent has it.",

@@ -118,7 +118,7 @@ func bottleneckSummary(of string) Panel {
 }
 
 func busyShare() Panel {
-	return number("GPUs' utilisation", metric("gpu_utilization_ratio").by("cluster", "avg"), Help{
+	return number("Utilisation", metric("gpu_utilization_ratio").by("cluster", "avg"), Help{
 		Shows:   "the share of time in which at least one kernel ran, averaged over the selected GPUs of each cluster. Boards split into MIG instances have none.",
 		Matters: "because it tells an idle fleet from one in use, and nothing more: one small kernel that never ends reads as 100 %.",
 		Do:      "low while jobs hold the GPUs: see what holds the work back. High: look at the activity of tensor cores before you call it well used.",
@@ -126,7 +126,7 @@ func busyShare() Panel {
 }
 
 func tensorShare() Panel {
-	return number("Tensor cores active", metric("gpu_tensor_active_ratio").by("cluster", "avg"), Help{
+	return number("Tensor cores", metric("gpu_tensor_active_ratio").by("cluster", "avg"), Help{
 		Shows:   "the share of time in which the tensor cores were busy, averaged over the selected GPUs of each cluster.",
 		Matters: "because it bounds the useful work from above, which utilisation does not. dcgm-exporter exports it by default, where profiling is allowed.",
 		Do:      "below 0.2 in training: see what holds the work back.",
@@ -134,9 +134,9 @@ func tensorShare() Panel {
 }
 
 func fullest() Panel {
-	return number("Fullest memory", metric("gpu_memory_used_ratio").by("cluster", "max"), Help{
-		Shows:   "how full the memory of the fullest selected GPU or instance of each cluster is.",
+	return number("Free memory", metric("gpu_memory_free_bytes").worst("bottomk"), Help{
+		Shows:   "the memory that is left on the fullest selected GPU or instance.",
 		Matters: "because that is where a job runs out of memory first.",
-		Do:      "above 0.95: smaller batches or activation checkpointing, before the job dies. Servers of models fill the memory on purpose.",
-	}, between(0, 1), rising(0.9, 0.97), rounded(0), otherwise("not exported"))
+		Do:      "below 1 GB: smaller batches or activation checkpointing, before the job dies. Servers of models fill the memory on purpose.",
+	}, positive, falling(1e9, 4e9), rounded(1), otherwise("not exported"))
 }

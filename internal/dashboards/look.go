@@ -77,12 +77,16 @@ func statOf(l look) cog.Builder[dashboard.Panel] {
 	if l.graph {
 		graph = common.BigValueGraphModeArea
 	}
-	return stat.NewPanelBuilder().GraphMode(graph).ColorMode(common.BigValueColorModeValue).ReduceOptions(l.reduced())
+	mode := common.BigValueTextModeAuto
+	if l.graph {
+		mode = common.BigValueTextModeValueAndName // one of several lines
+	}
+	return stat.NewPanelBuilder().GraphMode(graph).TextMode(mode).ColorMode(common.BigValueColorModeValue).ReduceOptions(l.reduced())
 }
 
 func barGaugeOf(l look) cog.Builder[dashboard.Panel] {
 	return bargauge.NewPanelBuilder().DisplayMode(common.BarGaugeDisplayModeBasic).Orientation(common.VizOrientationHorizontal).
-		ReduceOptions(l.reduced()).ShowUnfilled(true).MinVizHeight(16).MaxVizHeight(40)
+		ReduceOptions(l.reduced()).ShowUnfilled(true).MinVizHeight(16).MaxVizHeight(28)
 }
 
 func timeSeriesOf(l look) cog.Builder[dashboard.Panel] {

@@ -60,6 +60,11 @@ func (q Query) bottom(k int) Query {
 	return q.with("reduce", map[string]any{"mode": query.ReduceBottomK, "k": k, "by": query.RankMin})
 }
 
+// worst is the one line whose newest value is the highest ("topk") or the lowest ("bottomk").
+func (q Query) worst(mode string) Query {
+	return q.with("reduce", map[string]any{"mode": mode, "k": 1, "by": query.RankLast})
+}
+
 // instances asks for the MIG instances that are chosen.
 func (q Query) instances() Query {
 	q.mig = true

@@ -39,6 +39,9 @@ func chart(title string, help Help, queries []Query, changes ...change) Panel {
 
 // bandsOf are quantiles over the whole selection, whatever its size.
 func bandsOf(title, name string, help Help, changes ...change) Panel {
+	for _, band := range []struct{ name, colour string }{{"min", "light-blue"}, {"p5", "light-blue"}, {"p25", "blue"}, {"p50", "dark-blue"}, {"p75", "blue"}, {"p95", "light-blue"}, {"max", "light-blue"}} {
+		changes = append(changes, fixed(band.name, band.colour))
+	}
 	return chart(title, help, []Query{metric(name).reduced(query.ReduceBands)}, changes...)
 }
 
@@ -55,6 +58,13 @@ func states(title string, q Query, help Help, changes ...change) Panel {
 // grid is a table with some columns.
 func grid(title string, q Query, help Help, columns []column, changes ...change) Panel {
 	return panel(title, full, tableHeight, help, look{kind: "table", unitless: true, columns: columns}, []Query{q}, changes)
+}
+
+// most keeps the lines of a chart with the highest values, for boards of a whole fleet.
+func (p Panel) most(k int) Panel {
+	p.Queries = append([]Query{}, p.Queries...)
+	p.Queries[0] = p.Queries[0].top(k)
+	return p
 }
 
 func panel(title string, w, h uint32, help Help, l look, queries []Query, changes []change) Panel {
