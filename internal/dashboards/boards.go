@@ -78,7 +78,7 @@ func training() Board {
 		Needs:    "Steps are the job's own metrics; the other numbers work with the default fields of dcgm-exporter.", Variables: []string{"cluster", "node", "namespace", "job"}, From: "now-3h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{busyShare(), tensorShare(), fullest(), hottest(), powerTotal(), stepTime()}},
-			{Title: "What holds it back", Panels: []Panel{bottlenecks(""), bottleneckSummary("")}},
+			{Title: "What holds it back", Panels: []Panel{bottlenecks("jobs").titled("What holds jobs back"), bottlenecks("gpus").titled("What holds GPUs back"), bottleneckSummary("")}},
 			{Title: "The job's own numbers", Panels: []Panel{stepParts(), trainTokens(), loss(), checkpoints(), trainMemory(), memoryUsed()}},
 			{Title: "GPUs", Panels: []Panel{smActive(), tensorActive(), dramActive(), nvlinkTotal()}},
 			{Title: "Efficiency", Panels: []Panel{jobEfficiency()}},

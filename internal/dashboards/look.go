@@ -108,8 +108,11 @@ func heatmapOf(look) cog.Builder[dashboard.Panel] {
 		CellValues(heatmap.NewCellValuesBuilder().Unit("short"))
 }
 
+// statesPerPage is how many lines of states are readable at once.
+const statesPerPage = 16
+
 func statesOf(look) cog.Builder[dashboard.Panel] {
-	return statetimeline.NewPanelBuilder().MergeValues(true).RowHeight(0.85).ShowValue(common.VisibilityModeAuto).FillOpacity(75).LineWidth(0).
+	return statetimeline.NewPanelBuilder().PerPage(statesPerPage).MergeValues(true).RowHeight(0.85).ShowValue(common.VisibilityModeAuto).FillOpacity(75).LineWidth(0).
 		Legend(common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeList).Placement(common.LegendPlacementBottom)).
 		Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeSingle))
 }

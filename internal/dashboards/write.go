@@ -22,6 +22,9 @@ func Write(root string) error {
 		return err
 	}
 	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755); err != nil {
+			return fmt.Errorf("make folder of dashboards: %w", err)
+		}
 		if err := os.WriteFile(filepath.Join(root, name), text, 0o644); err != nil {
 			return fmt.Errorf("write dashboards: %w", err)
 		}
@@ -42,6 +45,7 @@ func Files(root string) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
+	files[filepath.Join("provisioning", "dashboards", "roles.yaml")] = roles(Boards())
 	if files[filepath.Join("docs", "user", "dashboards.md")], err = gallery(Boards(), known); err != nil {
 		return nil, err
 	}

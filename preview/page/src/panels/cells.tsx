@@ -23,6 +23,7 @@ import { NoData } from './NoData';
 interface Options {
   mergeValues?: boolean;
   rowHeight?: number;
+  perPage?: number;
   showValue?: VisibilityMode;
   color?: { scheme?: string };
 }
@@ -44,7 +45,11 @@ function cellsPanel(kind: 'states' | 'heat') {
   function Cells({ data, width, height, options, timeRange, timeZone }: PanelProps<Options>) {
     const theme = useTheme2();
     const aligned = useMemo(() => alignFrames(data.series), [data.series]);
-    const rows = useMemo(() => (aligned ? toRows(aligned, kind, options, theme) : []), [aligned, options, theme]);
+    // Grafana has pages; here the first one is shown.
+    const rows = useMemo(
+      () => (aligned ? toRows(aligned, kind, options, theme).slice(0, options.perPage || undefined) : []),
+      [aligned, options, theme]
+    );
     const range = useRef(timeRange);
     range.current = timeRange;
     const latest = useRef({ rows, options });
