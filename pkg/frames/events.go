@@ -68,6 +68,10 @@ func EventTitle(e gpu.Event) string {
 		return "Not seen"
 	case gpu.KindThrottle:
 		return "Throttled"
+	case gpu.KindAlert:
+		// The text of an alert begins with its name.
+		name, _, _ := strings.Cut(e.Detail, ": ")
+		return strings.TrimSpace("Alert " + name)
 	}
 	words := strings.ReplaceAll(e.Kind, "_", " ")
 	if words == "" {

@@ -11,7 +11,7 @@ type Event struct {
 	Origin string
 	Device Device // only Cluster and Node when nobody knows the GPU
 	XID    uint64 // of KindXID
-	Detail string // one line for people
+	Detail string // one line for people; of an alert it begins with its name, a colon and a blank
 	// Seq numbers the events of one agent since it started; 0 for those from elsewhere.
 	Seq uint64
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
+	"github.com/warpwatch/warpwatch/pkg/insight/events"
 	"github.com/warpwatch/warpwatch/pkg/live"
 	"github.com/warpwatch/warpwatch/pkg/query"
 	"github.com/warpwatch/warpwatch/pkg/timeline"
@@ -20,13 +22,28 @@ import (
 
 // events answers with what happened to the GPUs of the scope within the range: what agents saw, and what series show.
 func (d *Datasource) events(ctx context.Context, r request) (data.Frames, error) {
+	var options events.Options
+	if err := r.query.DecodeOptions(&options); err != nil {
+		return nil, badInput(err)
+	}
+	if err := options.Validate(); err != nil {
+		return nil, badOptions(err)
+	}
 	reach := reachOf(r.query, r.window.From, r.window.To, r.now)
 	withLive := r.query.Source != query.SourceHistory // agents remember longer than their samples
 	var past history.Events
+	var fired firings
+	var owned stock
 	var present live.NowResult
 	var wg sync.WaitGroup
 	if r.query.Source != query.SourceLive {
 		wg.Go(func() { past = d.history.Events(ctx, r.query, eventWindow(r)) })
+	}
+	if r.wantsAlerts() {
+		wg.Go(func() { fired = d.firings(ctx, r) })
+	}
+	if options.Group {
+		wg.Go(func() { owned = d.ownersOfRange(ctx, r, reach.continues) })
 	}
 	if withLive {
 		selected := selectEvents(r.query.Scope)
@@ -38,18 +55,26 @@ func (d *Datasource) events(ctx context.Context, r request) (data.Frames, error)
 		return nil, err
 	}
 	told, notices := d.agentEvents(r, present)
-	if past.Err != nil && len(told) == 0 && !anyConnected(present) {
+	if past.Err != nil && len(told)+len(fired.events) == 0 && !anyConnected(present) {
 		return nil, noSide(past.Err, live.WindowResult{Notices: present.Notices})
 	}
 	rows := timeline.MergeEvents(told, past.List, past.Precision)
+	if len(fired.events) > 0 {
+		rows = append(rows, fired.events...)
+		slices.SortStableFunc(rows, timeline.CompareEvents)
+	}
 	notices = append(append(reach.notices, append(past.Notices, present.Notices...)...), notices...)
+	notices = append(notices, fired.notices...)
 	if past.Err != nil {
 		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: "No history, only what agents remember: " + past.Err.Error()})
 	}
 	if len(rows) == 0 {
 		notices = append(notices, d.nothingHappened(r, past, present))
 	}
-	o := frames.Options{Executed: past.Executed}
+	o := frames.Options{Executed: strings.Trim(past.Executed+"\n"+fired.executed, "\n")}
+	if options.Group {
+		return d.grouped(r, rows, owned.jobs(r), options, frames.Options{Executed: o.Executed, Notices: notices})
+	}
 	if r.static {
 		o.Notices = d.shown(notices)
 		return data.Frames{frames.EventNumbers(rows, o)}, nil

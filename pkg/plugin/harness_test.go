@@ -42,7 +42,10 @@ type fakePast struct {
 
 	inventory history.Inventory
 	events    history.Events
+	alerts    history.Alerts
 }
+
+func (f *fakePast) Alerts(context.Context, query.Scope, query.Window) history.Alerts { return f.alerts }
 
 func (f *fakePast) Coverage(context.Context, query.Scope) history.Coverage { return f.coverage }
 

@@ -32,11 +32,15 @@ func (d *Datasource) CheckHealth(ctx context.Context, req *backend.CheckHealthRe
 	defer cancel()
 	var servers []history.EndpointStatus
 	var agents agentCheck
+	var alertmanagers []string
 	var wg sync.WaitGroup
 	wg.Go(func() { servers = d.history.Check(ctx) })
 	wg.Go(func() { agents = d.checkAgents(ctx) })
+	wg.Go(func() { alertmanagers = d.alertmanagerLines(ctx) })
 	wg.Wait()
-	return d.report(servers, agents).result()
+	r := d.report(servers, agents)
+	r.lines = append(r.lines, alertmanagers...)
+	return r.result()
 }
 
 // report is a check's outcome before it becomes Grafana's.

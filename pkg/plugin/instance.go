@@ -15,6 +15,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/backend/log"
 	"github.com/grafana/grafana-plugin-sdk-go/backend/proxy"
 
+	"github.com/warpwatch/warpwatch/pkg/alerts"
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
@@ -35,6 +36,7 @@ type past interface {
 	Members(ctx context.Context, scope query.Scope, from, to time.Time) ([]history.Member, []gpu.Notice, error)
 	Inventory(ctx context.Context, scope query.Scope, w query.Window, metrics []catalog.Metric) history.Inventory
 	Events(ctx context.Context, q query.Query, w query.Window) history.Events
+	Alerts(ctx context.Context, scope query.Scope, w query.Window) history.Alerts
 	Agents(ctx context.Context) ([]history.Agent, []gpu.Notice)
 	Check(ctx context.Context) []history.EndpointStatus
 }
@@ -58,7 +60,8 @@ type Datasource struct {
 	catalog   *catalog.Catalog
 	history   past
 	live      present
-	finder    *live.Finder // nil where nobody looks for agents
+	managers  []alerts.Manager // Alertmanagers
+	finder    *live.Finder     // nil where nobody looks for agents
 	handovers *handovers
 	rosters   rosters
 	baselines baselines
@@ -136,6 +139,9 @@ func (d *Datasource) open(ctx context.Context, stored backend.DataSourceInstance
 			d.close = append(d.close, client.CloseIdleConnections)
 			endpoints = append(endpoints, endpoint(cluster.Name, e, client))
 		}
+	}
+	if err := d.openAlertmanagers(base, socks); err != nil {
+		return err
 	}
 	shared, stop := sharedCache(d.settings.Cache.Remote, d.cacheMetrics)
 	d.shared, _ = shared.(*sharedStore)

@@ -80,7 +80,7 @@ type Query struct {
 	// and the aggregation suggest. It is not part of the JSON: judgements choose it.
 	OverTime string
 
-	Options json.RawMessage // of a query that judges: an object in canonical form, see DecodeOptions; nil for none
+	Options json.RawMessage // of a query that judges, and of a TypeEvents query: an object in canonical form, see DecodeOptions; nil for none
 
 	Format  string // FormatTimeSeries and so on
 	Instant bool   // one value a series, at the end of the range

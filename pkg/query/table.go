@@ -67,14 +67,14 @@ func (q Query) validatedTable() (Query, error) {
 				return Query{}, fmt.Errorf(`field "kinds": %q is not known; use %s`, shorten(kind), oneOf(EventKinds()))
 			}
 		}
-		kept.Kinds, kept.MinDuration = normal(q.Kinds), q.MinDuration
+		kept.Kinds, kept.MinDuration, kept.Options = normal(q.Kinds), q.MinDuration, q.Options
 	}
 	return kept, nil
 }
 
 // tables adds what is special about queries for tables to a canonical form.
 func (q Query) tables(doc *document) {
-	doc.MaxRows, doc.Kinds = q.MaxRows, q.Kinds
+	doc.MaxRows, doc.Kinds, doc.Options = q.MaxRows, q.Kinds, q.Options
 	if q.Type != TypeProcesses {
 		doc.Source = unless(q.Source, SourceAuto)
 	}

@@ -15,6 +15,7 @@ func TestTablesForgetWhatTheyDoNotUse(t *testing.T) {
 		`{"queryType":"inventory","source":"history","live":false}`:                                                           `{"queryType":"inventory","schemaVersion":1,"source":"history","live":false}`,
 		`{"queryType":"processes","source":"auto","instant":true}`:                                                            `{"queryType":"processes","schemaVersion":1}`,
 		`{"queryType":"events","kinds":["xid","throttle","xid"],"minDuration":"60s","minStep":"30s"}`:                         `{"queryType":"events","schemaVersion":1,"minStep":"30s","kinds":["throttle","xid"],"minDuration":"1m"}`,
+		`{"queryType":"events","options":{"windowMinutes":5,"group":true}}`:                                                   `{"queryType":"events","schemaVersion":1,"options":{"group":true,"windowMinutes":5}}`,
 		`{"queryType":"metric","metric":"gpu_power_watts","kinds":["xid"],"maxRows":9,"minDuration":"1m"}`:                    `{"queryType":"metric","schemaVersion":1,"metric":"gpu_power_watts"}`,
 	} {
 		q, err := Parse([]byte(raw), "")
