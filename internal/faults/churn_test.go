@@ -19,13 +19,12 @@ var churn = flag.Duration("faults.churn", 4*time.Second, "how long subscribers j
 // everything once, every one of them hears in order, and nothing is left of them.
 func TestSubscribersJoinAndLeave(t *testing.T) {
 	const nodes, atOnce, least = 2, 250, 1000
-	var agents []*agent
 	var proxies []*proxy
 	var addresses []string
 	for _, name := range []string{"n1", "n2"} {
 		a := startAgent(t, "--node-name="+name, "--simulate.gpus=2", "--collect.interval=200ms")
 		p := newProxy(t, a.address)
-		agents, proxies, addresses = append(agents, a), append(proxies, p), append(addresses, p.address())
+		proxies, addresses = append(proxies, p), append(addresses, p.address())
 	}
 	s := newScene(t, addresses...)
 	ctx, cancel := context.WithTimeout(t.Context(), *churn)

@@ -32,7 +32,6 @@ type proxy struct {
 	delay   time.Duration
 	loss    float64 // of pieces, each of which makes those after it wait
 	links   map[*link]struct{}
-	taken   int // connections
 	closed  bool
 }
 
@@ -78,7 +77,6 @@ func (p *proxy) serve(near net.Conn) {
 	p.mu.Lock()
 	mode, closed := p.mode, p.closed
 	p.links[l] = struct{}{}
-	p.taken++
 	p.mu.Unlock()
 	defer func() {
 		l.cut()
@@ -271,12 +269,6 @@ func (p *proxy) slow(delay time.Duration, loss float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay, p.loss = delay, loss
-}
-
-func (p *proxy) connections() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.taken
 }
 
 func (p *proxy) close() {

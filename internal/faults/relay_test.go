@@ -121,7 +121,6 @@ type passage struct {
 	relay *relay
 	near  *websocket.Conn
 
-	change  int
 	skew    time.Duration
 	lost    bool
 	split   bool

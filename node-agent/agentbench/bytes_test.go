@@ -58,7 +58,7 @@ func BenchmarkAgentStreamBytes(b *testing.B) {
 			require.NoError(b, board.Sample(b.Context(), at, groups, &device.Sample{Values: values[i : i+1]}))
 		}
 		frame := &snapshot.Frame{Time: at, Schema: schema, Readings: schema.Flatten(values), Status: &snapshot.Status{}}
-		store.Append(frame)
+		require.NoError(b, store.Append(frame))
 		tick, err := encoder.Encode(wire.Sample{Seq: frame.Seq, Time: at, Readings: frame.Readings})
 		require.NoError(b, err)
 		message, err := proto.Marshal(&wire.Message{Body: &wire.Message_Batch{Batch: &wire.Batch{Ticks: []*wire.Tick{tick}}}})

@@ -70,6 +70,6 @@ func (c *collection) take(tb testing.TB, text []byte) []byte {
 		}
 		c.values = append(c.values, c.samples[i].Values...)
 	}
-	c.store.Append(&snapshot.Frame{Time: at, Schema: c.schema, Readings: c.schema.Flatten(c.values), Status: c.status})
+	require.NoError(tb, c.store.Append(&snapshot.Frame{Time: at, Schema: c.schema, Readings: c.schema.Flatten(c.values), Status: c.status}))
 	return c.exporter.Append(text, at)
 }

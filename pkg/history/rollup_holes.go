@@ -59,7 +59,7 @@ func (r rollupQuestion) stretch(hole [2]int64) Stretch {
 	step := r.window.Step
 	before := step
 	if overRules(r.window) == "" {
-		before = (lookback + step - 1) / step * step
+		before = (lookback + step - 1).Truncate(step)
 	}
 	from, to := time.UnixMilli(hole[0]).Add(-before), time.UnixMilli(hole[1]).Add(step)
 	if from.Before(r.window.Start()) {

@@ -342,8 +342,9 @@ func (s *sealed) column(i int, into []cell) error {
 	return r.err()
 }
 
-// firstRow is the time and the number of the first row, of which there must be one.
-func (b *block) firstRow() (time, number int64) {
+// firstNumber is the number of the first row, of which there must be one.
+func (b *block) firstNumber() int64 {
 	r := reader{rest: b.data}
-	return r.varint(), r.varint()
+	r.varint() // its time
+	return r.varint()
 }

@@ -112,13 +112,11 @@ func (n *node) refill(sample wire.Sample, arrived time.Time) {
 
 // has reports whether a sample of the same run of the agent is not before the oldest.
 func (r *ring) has(schema *Schema, seq uint64) bool {
-	oldest, number := r.open, int64(0)
 	if len(r.chunks) > 0 {
-		oldest, number = r.chunks[0].schema, r.chunks[0].number
-	} else {
-		_, number = r.block.firstRow()
+		oldest := r.chunks[0]
+		return oldest.schema.Wire.GetEpoch() == schema.Wire.GetEpoch() && int64(seq) >= oldest.number
 	}
-	return oldest.Wire.GetEpoch() == schema.Wire.GetEpoch() && int64(seq) >= number
+	return r.open.Wire.GetEpoch() == schema.Wire.GetEpoch() && int64(seq) >= r.block.firstNumber()
 }
 
 // endRefill puts the older samples where they belong. The caller holds mu.

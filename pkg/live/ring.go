@@ -166,7 +166,7 @@ func (r *ring) oldest() int64 {
 
 // seal turns the block that is being filled to a chunk. It must not be empty.
 func (r *ring) seal() {
-	_, number := r.block.firstRow()
+	number := r.block.firstNumber()
 	r.chunks = append(r.chunks, chunk{schema: r.open, raw: r.block.seal(), first: r.first, last: r.block.time, number: number})
 	// What comes next may need less.
 	r.open, r.block.data = nil, nil

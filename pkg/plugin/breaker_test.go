@@ -100,11 +100,11 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("round %d: not left alone, or without a word", round)
 		}
 		now = now.Add(sharedRetry)
-		if !b.enter() || b.enter() {
+		if first, second := b.enter(), b.enter(); !first || second {
 			t.Errorf("round %d: not one tries", round)
 		}
 		b.leave(worked)
-		if !b.enter() || !b.enter() {
+		if first, second := b.enter(), b.enter(); !first || !second {
 			t.Errorf("round %d: it works again and is not used", round)
 		}
 		b.leave(worked)

@@ -84,12 +84,12 @@ func TestSchemesOfGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	any, err := live.ParseAllowList([]string{"*"})
+	everywhere, err := live.ParseAllowList([]string{"*"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	agents := settings.Agents{Access: settings.Access{Scheme: "http"}, Groups: []settings.AgentGroup{{Access: settings.Access{Scheme: "https"}}, {}}}
-	got := schemes(agents, []live.Group{{Hosts: dmz}, {Hosts: any}}, []live.Target{
+	got := schemes(agents, []live.Group{{Hosts: dmz}, {Hosts: everywhere}}, []live.Target{
 		{Address: "a.dmz.test:1", Scheme: "http"}, {Address: "b:1", Scheme: "https"}, {Address: "b:1"}, {Address: "bad"},
 	})
 	for i, want := range []string{"https", "https", "http", "http"} {

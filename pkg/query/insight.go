@@ -96,7 +96,7 @@ func unknownKey(path string, raw json.RawMessage, t reflect.Type) (at string, ke
 		return "", nil, false
 	}
 	for _, name := range sortedKeys(given) {
-		inner := t
+		var inner reflect.Type
 		if t.Kind() == reflect.Map {
 			inner = t.Elem()
 		} else if inner = fieldOf(t, name); inner == nil {

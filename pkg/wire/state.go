@@ -304,7 +304,7 @@ func (t *rawTick) whole(n protowire.Number, v uint64) bool {
 }
 
 func (t *rawTick) packed(n protowire.Number, v []byte) bool {
-	into := (*[]byte)(nil)
+	var into *[]byte
 	switch n {
 	case tickChanged:
 		into = &t.gaps

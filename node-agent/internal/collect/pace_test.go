@@ -12,7 +12,7 @@ import (
 )
 
 func TestTickFor(t *testing.T) {
-	for _, c := range []struct{ tick, least, wished, want time.Duration }{
+	for _, c := range []struct{ tick, least, wished, want int }{
 		{1000, 100, 0, 1000},
 		{1000, 100, 100, 100},
 		{1000, 100, 1, 100},
@@ -29,8 +29,9 @@ func TestTickFor(t *testing.T) {
 		{60_000, 100, 100, 100},
 		{1000, 2000, 100, 1000},
 	} {
-		s := Schedule{Tick: c.tick * time.Millisecond, MinTick: c.least * time.Millisecond}
-		assert.Equal(t, c.want*time.Millisecond, s.tickFor(c.wished*time.Millisecond), "%+v", c)
+		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+		s := Schedule{Tick: ms(c.tick), MinTick: ms(c.least)}
+		assert.Equal(t, ms(c.want), s.tickFor(ms(c.wished)), "%+v", c)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
 )
 
@@ -18,14 +20,14 @@ func BenchmarkScrape(b *testing.B) {
 	e, store, rows := setup(b, n)
 	first := simulated(b, n, rows, false)
 	frames := make([]snapshot.Frame, 1<<12)
-	store.Append(first)
+	require.NoError(b, store.Append(first))
 	next := 0
 	publish := func() {
 		f := &frames[next%len(frames)]
 		*f = *first
 		next++
 		f.Time = first.Time.Add(time.Duration(next) * 100 * time.Millisecond)
-		store.Append(f)
+		require.NoError(b, store.Append(f))
 	}
 	b.Run("same frame", func(b *testing.B) {
 		var text []byte

@@ -235,7 +235,7 @@ func TestEverythingIsInTheReference(t *testing.T) {
 	for _, mig := range []bool{false, true} {
 		n := node()
 		e, store, rows := setup(t, n)
-		store.Append(simulated(t, n, rows, mig))
+		require.NoError(t, store.Append(simulated(t, n, rows, mig)))
 		for _, line := range strings.Split(string(e.Append(nil, store.Newest().Time)), "\n") {
 			if name, kind := lineOf([]byte(line)); kind != "" {
 				assert.Contains(t, string(page), "`"+name+"`")

@@ -102,7 +102,7 @@ func split(n snapshot.Node, rows *snapshot.Rows) *snapshot.Frame {
 
 func TestGolden(t *testing.T) {
 	e, store, rows := setup(t, node())
-	store.Append(split(node(), rows))
+	require.NoError(t, store.Append(split(node(), rows)))
 	e.o.Owners.Set(&snapshot.OwnerList{Owners: []device.Owner{
 		{UUID: "GPU-1", GPUInstance: "7", Namespace: "ml", Pod: "train-0", Container: "main", Replica: "2", Source: "kubelet"},
 		{UUID: "GPU-1", GPUInstance: "7", Namespace: "ml", Pod: "train-0", Container: "main", Replica: "2", Source: "kubelet"},
@@ -129,7 +129,7 @@ func TestGolden(t *testing.T) {
 func TestAbsentIsNeverZero(t *testing.T) {
 	e, store, rows := setup(t, node())
 	assert.Contains(t, string(e.Append(nil, start)), "warpwatch_agent_info", "before the first sample, too")
-	store.Append(split(node(), rows))
+	require.NoError(t, store.Append(split(node(), rows)))
 	text := string(e.Append(nil, start))
 	assert.NotContains(t, text, "gpu_utilization_ratio")
 	assert.NotContains(t, text, `gpu_power_watts{cluster="north",node="rack \"4\" \\ 7",gpu="1"`)
@@ -151,7 +151,7 @@ func TestTextIsWhatPrometheusExpects(t *testing.T) {
 			frame.Sampled = &[device.NumGroups]time.Time{device.GroupPower: frame.Time}
 			frame.Status.Boards[0].XIDs = []snapshot.XIDCount{{Code: 79, Count: 1, Last: frame.Time}}
 			frame.Status.Boards[0].Events = []snapshot.EventCount{{Kind: device.EventLost, Count: 1}}
-			store.Append(frame)
+			require.NoError(t, store.Append(frame))
 			last := frame.Schema.Devices[len(frame.Schema.Devices)-1]
 			e.o.Owners.Set(&snapshot.OwnerList{Owners: []device.Owner{{UUID: last.UUID, GPUInstance: last.GPUInstance, Pod: "p"}}})
 			e.o.Processes.Set(&snapshot.ProcessList{Processes: []snapshot.Process{{

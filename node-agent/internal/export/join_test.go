@@ -25,7 +25,7 @@ func gauge(name string) prometheus.Collector {
 
 func TestOthersMetricsAreJoined(t *testing.T) {
 	e, store, rows := setup(t, node())
-	store.Append(split(node(), rows))
+	require.NoError(t, store.Append(split(node(), rows)))
 	own, cooling, rules := prometheus.NewRegistry(), prometheus.NewRegistry(), prometheus.NewRegistry()
 	own.MustRegister(gauge("warpwatch_agent_something"))
 	cooling.MustRegister(gauge("coolant_flow"), gauge("gpu_power_watts"))
@@ -60,7 +60,7 @@ func TestOthersMetricsAreJoined(t *testing.T) {
 // A reader that fails costs its own figures alone.
 func TestABrokenGathererCostsItsOwnFigures(t *testing.T) {
 	e, store, rows := setup(t, node())
-	store.Append(split(node(), rows))
+	require.NoError(t, store.Append(split(node(), rows)))
 	own, broken := prometheus.NewRegistry(), prometheus.NewRegistry()
 	broken.MustRegister(gauge("coolant_pressure"), invalid{prometheus.NewDesc("coolant_flow", "h", nil, nil)})
 	h := Handler(HandlerOptions{

@@ -53,7 +53,7 @@ func TestEveryScraperSeesTheSpike(t *testing.T) {
 			power = 700
 		}
 		at := start.Add(time.Duration(i) * time.Second)
-		store.Append(watts(at, s, power))
+		require.NoError(t, store.Append(watts(at, s, power)))
 		text := e.Append(nil, at)
 		if greatest, ok := value(t, text, "gpu_power_window_max_watts"); ok && greatest == 700 {
 			seen[i%15]++
@@ -70,7 +70,7 @@ func TestSettings(t *testing.T) {
 	e, store, rows := setup(t, n)
 	s := oneGPU(n, rows)
 	for i := range 5 {
-		store.Append(watts(start.Add(time.Duration(i)*time.Second), s, float64(100+i)))
+		require.NoError(t, store.Append(watts(start.Add(time.Duration(i)*time.Second), s, float64(100+i))))
 	}
 	now := start.Add(4 * time.Second)
 	got, _ := value(t, e.Append(nil, now), "gpu_power_window_min_watts")
@@ -88,7 +88,7 @@ func TestSettings(t *testing.T) {
 	assert.Contains(t, string(e.Append(nil, now)), fmt.Sprintf("} 104 %d\n", now.UnixMilli()))
 	f := watts(now.Add(time.Second), s, 99)
 	f.Sampled = &[device.NumGroups]time.Time{device.GroupPower: now.Add(300 * time.Millisecond)}
-	store.Append(f)
+	require.NoError(t, store.Append(f))
 	assert.Contains(t, string(e.Append(nil, now)), fmt.Sprintf("} 99 %d\n", now.Add(300*time.Millisecond).UnixMilli()))
 
 	assert.ErrorContains(t, Settings{Window: time.Hour}.Check(), "the window of 1h0m0s must be 0s to 10m0s")
@@ -110,7 +110,7 @@ func TestComputeInstancesAreToldApart(t *testing.T) {
 	for i := range values {
 		values[i].Set(device.SMActive, float64(i))
 	}
-	store.Append(&snapshot.Frame{Time: start, Schema: s, Readings: s.Flatten(values), Status: &snapshot.Status{}})
+	require.NoError(t, store.Append(&snapshot.Frame{Time: start, Schema: s, Readings: s.Flatten(values), Status: &snapshot.Status{}}))
 	text := string(e.Append(nil, start))
 	for i := range 2 {
 		assert.Contains(t, text, fmt.Sprintf(`mig_profile="1c.3g.71gb",compute_instance_id="%d"} %d`, i, i))
@@ -128,7 +128,7 @@ func TestScrapesDoNotAllocate(t *testing.T) {
 	for g := range first.Sampled {
 		first.Sampled[g] = first.Time
 	}
-	store.Append(first)
+	require.NoError(t, store.Append(first))
 	text := e.Append(nil, first.Time)
 	assert.Zero(t, testing.AllocsPerRun(20, func() { text = e.Append(text[:0], first.Time) }), "the same frame")
 	frames := make([]*snapshot.Frame, 30)
@@ -139,7 +139,7 @@ func TestScrapesDoNotAllocate(t *testing.T) {
 	}
 	next := 0
 	scrape := func() {
-		store.Append(frames[next%len(frames)])
+		require.NoError(t, store.Append(frames[next%len(frames)]))
 		next++
 		text = e.Append(text[:0], frames[0].Time)
 	}

@@ -174,7 +174,7 @@ func TestWhatACollectorGets(t *testing.T) {
 	})
 	frame.Status.Boards[0].XIDs = []snapshot.XIDCount{{Code: 48, Count: 2}}
 	frame.Status.Boards[1].Condition.State = snapshot.StateLost
-	store.Append(frame)
+	require.NoError(t, store.Append(frame))
 	registry := prometheus.NewRegistry()
 	e, stop := start(t, Options{
 		Config: Config{Endpoint: r.URL, HeadersFile: secret, Interval: time.Hour}, Store: store, Node: testNode, Registerer: registry,
@@ -259,7 +259,7 @@ func TestFailuresAreAStateAndOneLine(t *testing.T) {
 			t.Parallel()
 			r := newReceiver(t, test.answer)
 			store := snapshot.NewStore(1*time.Second, 1<<24)
-			store.Append(testFrame(testSchema(t), time.Now(), map[int]map[device.Metric]float64{0: {device.Power: 1}}))
+			require.NoError(t, store.Append(testFrame(testSchema(t), time.Now(), map[int]map[device.Metric]float64{0: {device.Power: 1}})))
 			secret := filepath.Join(t.TempDir(), "headers")
 			require.NoError(t, os.WriteFile(secret, []byte("X-Key: hunter2\nAuthorization: Bearer hunter2\n"), 0o600))
 			var log strings.Builder

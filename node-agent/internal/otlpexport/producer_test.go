@@ -71,7 +71,7 @@ func TestAnOldFrameSaysNothingAboutNow(t *testing.T) {
 	store := snapshot.NewStore(1*time.Second, 1<<24)
 	f := testFrame(s, at, map[int]map[device.Metric]float64{0: {device.Power: 1}})
 	f.Status.Boards[1].Condition.State = snapshot.StateHung
-	store.Append(f)
+	require.NoError(t, store.Append(f))
 	p := &producer{store: store, node: testNode, now: func() time.Time { return at.Add(time.Hour) }}
 	scopes, err := p.Produce(t.Context())
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func BenchmarkProduce(b *testing.B) {
 	t := testing.TB(b)
 	s := testSchema(t)
 	store := snapshot.NewStore(1*time.Second, 1<<24)
-	store.Append(testFrame(s, time.Now(), map[int]map[device.Metric]float64{0: {device.Power: 1, device.Energy: 2}}))
+	require.NoError(b, store.Append(testFrame(s, time.Now(), map[int]map[device.Metric]float64{0: {device.Power: 1, device.Energy: 2}})))
 	p := &producer{store: store, node: testNode, now: time.Now}
 	for b.Loop() {
 		if _, err := p.Produce(b.Context()); err != nil {

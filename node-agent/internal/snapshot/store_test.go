@@ -244,14 +244,14 @@ func TestEveryReaderHoldsWhatWasPublished(t *testing.T) {
 			}
 			b.tick()
 			for i, r := range readers {
-				switch n := b.random.IntN(1 + i*40); {
-				case n == 0:
+				switch b.random.IntN(1 + i*40) {
+				case 0:
 					r.catchUp()
-				case n == 1:
+				case 1:
 					p, _, err := b.store.Jump(r.after, r.held)
 					require.NoError(t, err)
 					r.read(p)
-				case n == 2:
+				case 2:
 					r.held = nil // it lost the connection, and resumes
 				}
 			}

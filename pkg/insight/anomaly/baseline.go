@@ -280,7 +280,7 @@ func (b *Baseline) UnmarshalBinary(raw []byte) error {
 	}
 	var heads [3]int64
 	for i := range heads {
-		n := 0
+		var n int
 		if heads[i], n = binary.Varint(raw); n <= 0 {
 			return errStored
 		}

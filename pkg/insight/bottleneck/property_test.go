@@ -37,10 +37,9 @@ func anyScene(random *rand.Rand, steps int, wild bool) *scene {
 		if random.IntN(6) == 0 {
 			subject.GPUInstance = "1"
 		}
-		job := random.IntN(jobs + 1)
-		switch {
-		case job == 0:
-		case job == 1:
+		switch random.IntN(jobs + 1) {
+		case 0:
+		case 1:
 			subject.Owners = []gpu.Owner{{SlurmJob: "7"}}
 			if random.IntN(2) == 0 {
 				s.workloads = append(s.workloads, insight.Workload{Node: "n", Job: "7", Rank: fmt.Sprint(i)})

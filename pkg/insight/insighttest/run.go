@@ -148,7 +148,7 @@ func (c *Check) Verify() error {
 		case err == nil:
 			return fmt.Errorf("%d: eval %s: expected an error with %q, got %d lines", c.Line, c.Name, text, len(got))
 		case !strings.Contains(err.Error(), text):
-			return fmt.Errorf("%d: eval %s: expected an error with %q, got %q", c.Line, c.Name, text, err)
+			return fmt.Errorf("%d: eval %s: expected an error with %q, got: %w", c.Line, c.Name, text, err)
 		}
 		return nil
 	}

@@ -129,14 +129,12 @@ func number(text string) (float64, error) {
 
 // parseDuration reads Go's durations and those in days and weeks: "90s", "1h30m", "14d".
 func parseDuration(text string) (time.Duration, error) {
-	days := 0
 	unit, long := "d", 1
 	if strings.HasSuffix(text, "w") {
 		unit, long = "w", 7
 	}
 	if cut, ok := strings.CutSuffix(text, unit); ok {
-		var err error
-		if days, err = strconv.Atoi(cut); err == nil && days >= 0 && days <= 10_000 {
+		if days, err := strconv.Atoi(cut); err == nil && days >= 0 && days <= 10_000 {
 			return time.Duration(days*long) * 24 * time.Hour, nil
 		}
 	}
