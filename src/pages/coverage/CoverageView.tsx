@@ -1,3 +1,4 @@
+import { RadioButtonGroup, TextLink } from '@grafana/ui';
 import React from 'react';
 
 import { type GpuQuery } from '../../datasource/types';
@@ -9,7 +10,6 @@ import { frameNamed, type Row, rowsOf, textOf } from '../shared/rows';
 import { Section } from '../shared/Section';
 import { type TableColumn, TableSection } from '../shared/TableSection';
 import { useQueries } from '../shared/useQueries';
-import { TextLink } from '@grafana/ui';
 import { Agents } from './Agents';
 import { Dialects } from './Dialects';
 
@@ -27,16 +27,36 @@ export function CoverageView({ uid, state, tick }: PageView) {
       <Agents uid={uid} state={state} tick={tick} />
       <TableSection
         {...{ uid, state, answer, queries }}
+        filter={state.get('metrics') === 'all' ? undefined : isDark}
+        actions={
+          <RadioButtonGroup
+            aria-label="Which metrics"
+            size="sm"
+            options={WHICH}
+            value={state.get('metrics') || 'dark'}
+            onChange={(metrics) => state.set({ metrics: metrics === 'dark' ? '' : metrics })}
+          />
+        }
         notices={false}
         title="Metrics"
         file="gpu-coverage"
         frame="coverage"
         columns={COLUMNS}
-        empty="Nothing is known of what Prometheus scrapes here."
+        empty={answer.value?.frames.some(({ length }) => length > 0) ? 'Every metric is there.' : 'Nothing is known of what Prometheus scrapes here.'}
         loading="Looking at what is scraped…"
       />
     </>
   );
+}
+
+const WHICH = [
+  { value: 'dark', label: 'Dark' },
+  { value: 'all', label: 'All' },
+];
+
+/** Whether something of a metric is missing: of some devices, of all, or for sure. */
+function isDark(row: Row): boolean {
+  return textOf(row, 'status') !== 'ok';
 }
 
 const COLUMNS: TableColumn[] = [

@@ -1,4 +1,6 @@
-import { Text } from '@grafana/ui';
+import { css } from '@emotion/css';
+import { type GrafanaTheme2 } from '@grafana/data';
+import { Text, useStyles2 } from '@grafana/ui';
 import React from 'react';
 
 import { type Row, textOf } from '../shared/rows';
@@ -7,12 +9,13 @@ const STATUSES = ['ok', 'partial', 'doubtful', 'missing'];
 
 /** For each cluster what its exporters speak, and how much of the catalogue that covers. */
 export function Dialects({ rows }: { rows: Row[] }) {
+  const styles = useStyles2(getStyles);
   const clusters = [...new Set(rows.map((row) => textOf(row, 'cluster')))];
   if (clusters.length === 0) {
     return <Text color="secondary">Nothing is known of what Prometheus scrapes here.</Text>;
   }
   return (
-    <ul>
+    <ul className={styles.list}>
       {clusters.map((cluster) => {
         const own = rows.filter((row) => textOf(row, 'cluster') === cluster);
         const dialects = [...new Set(own.map((row) => textOf(row, 'dialect')).filter(Boolean))];
@@ -32,3 +35,5 @@ function countsOf(rows: Row[]): string {
     new Set(rows.filter((row) => textOf(row, 'status') === status).map((row) => textOf(row, 'metric'))).size;
   return STATUSES.map((status) => `${metricsOf(status)} ${status}`).join(', ');
 }
+
+const getStyles = (theme: GrafanaTheme2) => ({ list: css({ paddingLeft: theme.spacing(2.5) }) });

@@ -60,8 +60,13 @@ function SeverityCell({ row }: CellProps<Row>) {
 
 function ReasonCell({ row }: CellProps<Row>) {
   const silenced = textOf(row.original, 'silenced');
-  const reason = textOf(row.original, 'reason') || textOf(row.original, 'verdict');
+  const reason = textOf(row.original, 'reason') || verdictText(textOf(row.original, 'verdict'));
   return silenced ? `${reason} (silenced: ${silenced})` : reason;
+}
+
+/** A verdict that only repeats the severity says nothing more. */
+function verdictText(verdict: string): string {
+  return (SEVERITIES as readonly string[]).includes(verdict) ? '' : verdict;
 }
 
 function RunbookCell({ row }: CellProps<Row>) {

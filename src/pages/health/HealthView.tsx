@@ -1,10 +1,11 @@
+import { type DataFrame } from '@grafana/data';
 import { Stack } from '@grafana/ui';
 import React from 'react';
 
-import { type DataFrame } from '@grafana/data';
 import { type GpuQuery } from '../../datasource/types';
 import { CsvButton, ExploreLink } from '../shared/Actions';
 import { AnswerView } from '../shared/AnswerView';
+import { Notices } from '../shared/Notices';
 import { type PageView } from '../shared/Page';
 import { frameNamed, type Row, rowsOf, textOf } from '../shared/rows';
 import { Section } from '../shared/Section';
@@ -23,12 +24,17 @@ export function HealthView({ uid, state, tick }: PageView) {
   const queries = [healthQuery(state.scope)];
   const answer = useQueries(uid, queries, state.range, tick);
   return (
-    <AnswerView answer={answer} loading="Judging GPUs…">
-      {({ frames }) => {
+    <AnswerView answer={answer} loading="Judging GPUs…" notices={false}>
+      {({ frames, notices }) => {
         const gpus = frameNamed(frames, 'health');
         const rows = rowsOf(gpus);
         if (rows.length === 0) {
-          return <Nothing scoped={Object.keys(state.scope).length > 0} />;
+          return (
+            <>
+              <Notices notices={notices} />
+              <Nothing scoped={Object.keys(state.scope).length > 0} />
+            </>
+          );
         }
         return (
           <>
@@ -37,6 +43,7 @@ export function HealthView({ uid, state, tick }: PageView) {
               chosen={state.get('severity')}
               onChoose={(severity) => state.set({ severity })}
             />
+            <Notices notices={notices} />
             <Incidents uid={uid} queries={queries} state={state} frame={frameNamed(frames, 'health_incidents')} />
             <Worst uid={uid} queries={queries} state={state} frame={gpus} rows={rows} />
           </>

@@ -19,7 +19,7 @@ interface Props extends Pick<PageView, 'uid' | 'state'> {
 }
 
 /** As many are shown at once; the rest is a click away. */
-const SHOWN = 10;
+const SHOWN = 5;
 
 /** Faults that belong together, under what is behind them. */
 export function Incidents({ uid, state, queries, frame }: Props) {

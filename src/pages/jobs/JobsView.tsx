@@ -27,14 +27,17 @@ export function JobsView({ uid, state, tick }: PageView) {
   const shared = { uid, state, answer, queries, loading: 'Adding up GPU time…' };
   return (
     <>
-      <RadioButtonGroup
-        aria-label="Split by"
-        options={BY.map(({ value, label }) => ({ value, label }))}
-        value={by.value}
-        onChange={(value) => state.set({ by: value })}
-      />
       <TableSection
         {...shared}
+        actions={
+          <RadioButtonGroup
+            aria-label="Split by"
+            size="sm"
+            options={BY.map(({ value, label }) => ({ value, label }))}
+            value={by.value}
+            onChange={(value) => state.set({ by: value })}
+          />
+        }
         title={`GPU time by ${by.label.toLowerCase()}`}
         file="gpu-efficiency"
         frame="efficiency"

@@ -5,9 +5,9 @@ import { findRunbook } from '../runbooks/runbooks';
 import { runbookPath } from '../shared/paths';
 import { type Row, textOf } from '../shared/rows';
 import { type TableColumn } from '../shared/TableSection';
-import { Where } from '../shared/Where';
+import { Device } from '../shared/Where';
 
-const WHERE: TableColumn = { header: 'Where', column: 'node', cell: (row) => <Where row={row} /> };
+const WHERE: TableColumn = { header: 'GPU', column: 'gpu', cell: (row) => <Device row={row} /> };
 
 export const INVENTORY_COLUMNS: TableColumn[] = [
   WHERE,
@@ -22,8 +22,6 @@ export const INVENTORY_COLUMNS: TableColumn[] = [
   { header: 'Held back by', column: 'throttle' },
   { header: 'Used by', column: 'owner' },
   { header: 'Last XID', column: 'xid_text', cell: (row) => <Xid row={row} /> },
-  { header: 'Agent', column: 'agent' },
-  { header: 'Source', column: 'source' },
 ];
 
 export const PROCESS_COLUMNS: TableColumn[] = [

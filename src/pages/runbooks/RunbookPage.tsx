@@ -29,7 +29,7 @@ export function RunbookPage() {
     <PluginPage
       pageNav={{ text: book.title, parentItem: PARENT }}
       actions={
-        <Button variant="secondary" icon="file-alt" onClick={() => window.print()}>
+        <Button variant="secondary" onClick={() => window.print()}>
           Print
         </Button>
       }

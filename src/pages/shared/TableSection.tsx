@@ -31,20 +31,26 @@ interface Props extends Pick<PageView, 'uid' | 'state'> {
   empty: string;
   loading: string;
   notices?: boolean;
+  /** Which rows are shown; all when left out. */
+  filter?: (row: Row) => boolean;
+  /** What else its head offers. */
+  actions?: ReactNode;
 }
 
 const PAGE_SIZE = 25;
+const ALL = () => true;
 
 /** A list out of an answer, with its export and its way to Explore. */
 export function TableSection(props: Props) {
-  const { title, file, answer, queries, frame: name, uid, state, empty, loading, notices, columns } = props;
+  const { title, file, answer, queries, frame: name, uid, state, empty, loading, notices, columns, filter } = props;
   const frame = frameNamed(answer.value?.frames, name);
-  const rows = useMemo(() => rowsOf(frame), [frame]);
+  const rows = useMemo(() => rowsOf(frame).filter(filter ?? ALL), [frame, filter]);
   return (
     <Section
       title={title}
       actions={
         <Stack gap={1}>
+          {props.actions}
           <CsvButton name={file} frame={frame} rows={rows} />
           <ExploreLink uid={uid} queries={queries} range={state.range} />
         </Stack>

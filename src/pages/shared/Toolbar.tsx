@@ -37,11 +37,14 @@ export function Toolbar({ state, onRefresh, children }: Props) {
         <TimeControls state={state} />
         <RefreshPicker
           intervals={INTERVALS}
+          tooltip="Refresh"
           value={state.refresh === 'off' ? '' : state.refresh}
           onIntervalChanged={(interval) => state.set({ refresh: interval || 'off' })}
           onRefresh={onRefresh}
         />
-        <Button variant="secondary" icon="file-alt" aria-label="Print" tooltip="Print" onClick={() => window.print()} />
+        <Button variant="secondary" onClick={() => window.print()}>
+          Print
+        </Button>
       </div>
     </div>
   );

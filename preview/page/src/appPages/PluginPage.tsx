@@ -30,7 +30,11 @@ export function PluginPage({ pageNav, subTitle, actions, info, renderTitle, chil
           <Tab key={item.url} label={item.text} href={withTheme(item.url)} active={item === active} />
         ))}
       </TabsBar>
-      {pageNav?.parentItem && <Path item={pageNav.parentItem} />}
+      {pageNav?.parentItem && (
+        <nav aria-label="Breadcrumbs">
+          <Path item={pageNav.parentItem} />
+        </nav>
+      )}
       <div className={styles.head}>
         <div className={styles.title}>{renderTitle ? renderTitle(title) : <h1>{title}</h1>}</div>
         {info?.map(({ label, value }) => (
@@ -56,10 +60,10 @@ export function PluginPage({ pageNav, subTitle, actions, info, renderTitle, chil
 /** The pages above, from the first. */
 function Path({ item }: { item: NavModelItem }) {
   return (
-    <nav aria-label="Breadcrumbs">
+    <>
       {item.parentItem && <Path item={item.parentItem} />}
       <a href={withTheme(item.url ?? '')}>{item.text}</a> /{' '}
-    </nav>
+    </>
   );
 }
 

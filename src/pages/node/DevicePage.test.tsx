@@ -1,0 +1,67 @@
+import { screen, within } from '@testing-library/react';
+import React from 'react';
+
+import { FakeSource, tableFrame } from '../test/fakeSource';
+import { grafana, resetGrafana } from '../test/runtime';
+import { showAt } from '../test/show';
+import { DevicePage } from './DevicePage';
+
+jest.mock('@grafana/runtime', () => jest.requireActual('../test/runtime').runtime);
+jest.mock('../shared/Panels', () => ({
+  Panels: ({ panels }: { panels: Array<{ title: string; query: object }> }) => (
+    <ul aria-label="Panels">
+      {panels.map(({ title, query }) => (
+        <li key={title}>{`${title} ${JSON.stringify(query)}`}</li>
+      ))}
+    </ul>
+  ),
+}));
+
+const PLACE = { cluster: ['north'], node: ['n1'], gpu: ['0'], gpu_uuid: ['GPU-a'], mig_id: [''], mig_profile: [''] };
+
+beforeEach(() => {
+  resetGrafana();
+  grafana.source = new FakeSource({
+    health: [tableFrame('health', { ...PLACE, of: ['gpu'], severity: ['warning'], reason: ['It is hot'] })],
+    inventory: [
+      tableFrame('inventory', { ...PLACE, state: ['present'], power: [300], xid: [79], xid_text: ['XID 79: lost'] }),
+    ],
+    events: [tableFrame('events', { ...PLACE, title: ['Throttled'], time: [0] }, ['time'])],
+  });
+});
+
+const show = (address: string) => showAt(address, '/nodes/:cluster/:node/gpus?/:gpu?/mig?/:mig?', <DevicePage />);
+const region = async (name: string) => within(await screen.findByRole('region', { name }));
+
+test('a node has health, GPUs, events, and panels of its scope', async () => {
+  show('/nodes/north/n1');
+  expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('n1');
+  expect(await (await region('Health')).findByText('It is hot')).toBeInTheDocument();
+  expect(await (await region('Events')).findByText('Throttled')).toBeInTheDocument();
+  const gpus = await region('GPUs and MIG instances');
+  expect(await gpus.findByRole('link', { name: 'GPU 0' })).toHaveAttribute(
+    'href',
+    '/a/warpwatch-gpu-app/nodes/north/n1/gpus/GPU-a'
+  );
+  expect(gpus.getByRole('link', { name: 'XID 79: lost' })).toHaveAttribute(
+    'href',
+    '/a/warpwatch-gpu-app/runbooks/xid-79'
+  );
+  expect(screen.getByText(/^What holds it back .*"nodes":\["n1"\]/)).toBeInTheDocument();
+  expect(grafana.source.queries.every(({ nodes, clusters }) => nodes?.[0] === 'n1' && clusters?.[0] === 'north')).toBe(
+    true
+  );
+});
+
+test('a MIG instance is asked for by GPU and instance', async () => {
+  show('/nodes/north/n1/gpus/GPU-a/mig/7');
+  await region('Health');
+  await screen.findByText('It is hot');
+  expect(grafana.source.queries[0]).toMatchObject({ gpus: ['GPU-a'], migs: ['GPU-a/7'] });
+});
+
+test('no process is not said to be none where nobody could tell', async () => {
+  show('/nodes/-/n1');
+  expect(await (await region('Processes now')).findByText(/told by the Warpwatch agent alone/)).toBeInTheDocument();
+  expect(grafana.source.queries[0].clusters).toBeUndefined();
+});
