@@ -55,6 +55,25 @@ func readManifest(dir string) (manifest, error) {
 	return m, nil
 }
 
+// readPanels finds the panels that are nested in the app, by id.
+func readPanels(dist string) (map[string]manifest, error) {
+	paths, err := filepath.Glob(filepath.Join(dist, "*", "plugin.json"))
+	if err != nil {
+		return nil, fmt.Errorf("look for panels in %s: %w", dist, err)
+	}
+	panels := map[string]manifest{}
+	for _, path := range paths {
+		m, err := readManifest(filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		if m.Type == "panel" {
+			panels[m.ID] = m
+		}
+	}
+	return panels, nil
+}
+
 // executablePath is where Grafana looks for the plugin's backend.
 func (m manifest) executablePath() string {
 	name := m.Executable + "_" + runtime.GOOS + "_" + runtime.GOARCH

@@ -22,6 +22,7 @@ type host struct {
 	log         hclog.Logger
 	app         manifest
 	plugin      *backendPlugin
+	panels      map[string]manifest // by id
 	datasources []datasource
 	live        *live
 }
@@ -43,7 +44,11 @@ func newHost(opts options, url string, log hclog.Logger) (*host, error) {
 	if _, err := readDashboards(opts.dashboards); err != nil {
 		return nil, err
 	}
-	h := &host{opts: opts, url: url, log: log, app: app, plugin: newBackendPlugin(source, log), datasources: datasources}
+	panels, err := readPanels(opts.dist)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{opts: opts, url: url, log: log, app: app, panels: panels, plugin: newBackendPlugin(source, log), datasources: datasources}
 	h.live, err = newLive(h.plugin, h.pluginContext, log.Named("live"), defaultStreamTimes)
 	if err != nil {
 		return nil, err
@@ -103,6 +108,9 @@ func (h *host) handler() http.Handler {
 	})
 	mux.Handle("GET /public/plugins/"+h.app.ID+"/", http.StripPrefix("/public/plugins/"+h.app.ID, pluginFiles(h.opts.dist)))
 	mux.Handle("GET /public/plugins/"+h.plugin.manifest.ID+"/", http.StripPrefix("/public/plugins/"+h.plugin.manifest.ID, pluginFiles(h.plugin.manifest.dir)))
+	for id, panel := range h.panels {
+		mux.Handle("GET /public/plugins/"+id+"/", http.StripPrefix("/public/plugins/"+id, pluginFiles(panel.dir)))
+	}
 	mux.Handle("GET /public/", http.StripPrefix("/public", http.FileServerFS(os.DirFS(h.opts.page))))
 	mux.HandleFunc("/", h.handlePage)
 

@@ -99,7 +99,17 @@ func (h *host) handleFrontendSettings(w http.ResponseWriter, _ *http.Request) {
 			defaultName = d.Name
 		}
 	}
+	panels := map[string]json.RawMessage{}
+	for id, panel := range h.panels {
+		meta, err := pluginMeta(panel)
+		if err != nil {
+			writeJSON(w, http.StatusInternalServerError, errorBody{err.Error()})
+			return
+		}
+		panels[id] = meta
+	}
 	writeJSON(w, http.StatusOK, map[string]any{
+		"panels":            panels,
 		"appUrl":            h.url + "/",
 		"appSubUrl":         "",
 		"buildInfo":         map[string]any{"version": grafanaVersion, "edition": "Open Source", "env": "production", "versionString": "Warpwatch preview"},

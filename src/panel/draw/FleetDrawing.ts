@@ -51,11 +51,15 @@ export class FleetDrawing {
    * enough.
    */
   draw(canvas: HTMLCanvasElement, top: number, colours: Uint32Array, textOf?: (cell: number) => string): void {
-    this.paint(colours, top, canvas.height);
+    const complete = this.paint(colours, top, canvas.height);
     this.drawStill(canvas, top);
     const context = contextOf(canvas);
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    context.drawImage(this.below, 0, 0);
+    // What is drawn first replaces all that was there, which is cheaper than clearing.
+    context.globalCompositeOperation = 'copy';
+    if (!complete) {
+      context.drawImage(this.below, 0, 0);
+      context.globalCompositeOperation = 'source-over';
+    }
     stamp(context, this.places, top, this.bitmaps());
     this.cutGaps(context, top);
     if (this.labelled()) {
@@ -74,16 +78,18 @@ export class FleetDrawing {
     return this.places.blocks.some(({ header }) => header > 0);
   }
 
-  private paint(colours: Uint32Array, top: number, height: number) {
+  /** Reports whether all cells have a colour. */
+  private paint(colours: Uint32Array, top: number, height: number): boolean {
     const { pitch, rows } = this.places;
     const from = Math.max(0, Math.floor(top / pitch));
     const to = Math.min(rows, Math.ceil((top + height) / pitch));
-    paintGpus(this.places, colours, this.gpus.pixels);
+    const complete = paintGpus(this.places, colours, this.gpus.pixels);
     this.gpus.flush(from, to);
     if (this.split) {
       paintSlices(this.fleet, this.places, colours, this.split.pixels);
       this.split.flush(from * SPLIT_ROWS, to * SPLIT_ROWS);
     }
+    return complete;
   }
 
   /** What does not change with the values: the hatching, where cells are, and the groups' names. */
@@ -177,6 +183,7 @@ function stamp(context: CanvasRenderingContext2D, places: Places, top: number, b
   context.imageSmoothingEnabled = false;
   for (const { canvas, width, height } of bitmaps) {
     context.drawImage(canvas, 0, 0, width, height, 0, -top, columns * pitch, Math.max(1, rows) * pitch);
+    context.globalCompositeOperation = 'source-over';
   }
 }
 

@@ -2,17 +2,21 @@ import { type Fleet, slicesOf } from '../fleet/Fleet';
 import { type Places } from '../layout/place';
 import { SPLIT_COLUMNS, SPLIT_ROWS } from '../layout/slices';
 
-/** Writes a pixel for each GPU. GPUs that are drawn split have none. */
-export function paintGpus(places: Places, colours: Uint32Array, pixels: Uint32Array): void {
+/** Writes a pixel for each GPU. GPUs that are drawn split have none. Reports whether all cells have a colour. */
+export function paintGpus(places: Places, colours: Uint32Array, pixels: Uint32Array): boolean {
   const { at } = places;
+  let complete = places.slices.split.length === 0;
   for (let cell = 0; cell < at.length; cell++) {
     if (at[cell] >= 0) {
-      pixels[at[cell]] = colours[cell];
+      const colour = colours[cell];
+      pixels[at[cell]] = colour;
+      complete &&= colour !== 0;
     }
   }
   for (const gpu of places.slices.split) {
     pixels[at[gpu]] = 0;
   }
+  return complete;
 }
 
 /** Writes the pixels of the GPUs that are drawn split: their own on top, then those of their MIG instances side by side. */
