@@ -279,15 +279,6 @@ test('a matrix is of every device on its own', async () => {
   expect(screen.queryByLabelText('Lines')).not.toBeInTheDocument();
 });
 
-test('the highest lines are kept, as many as are wanted', async () => {
-  const user = await show({ queryType: 'metric', metric: 'gpu_power_watts' });
-  await user.click(screen.getByRole('button', { name: /^Options/ }));
-  await user.click(screen.getByLabelText('Lines'));
-  await user.click(await screen.findByRole('option', { name: /Highest/ }));
-  await user.type(screen.getByLabelText('How many'), '5{Enter}');
-  expect(current().reduce).toEqual({ mode: 'topk', k: 5 });
-});
-
 test('a judgement has its own options, and the rest as JSON that is checked', async () => {
   const user = await show({ queryType: 'bottleneck', options: { limits: { windowSeconds: 60 } } });
   await user.click(screen.getByLabelText('Show'));

@@ -1,3 +1,4 @@
+import { ensureSyntaxTree } from '@codemirror/language';
 import { type Diagnostic } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { type EditorView } from '@codemirror/view';
@@ -5,13 +6,20 @@ import { LanguageType, PromQLExtension, promQLLanguage } from '@prometheus-io/co
 
 import { withStandIns } from './standIns';
 
+/** How long an expression is parsed at most; what takes longer is the backend's to judge. */
+const MOST_MS = 1000;
+
 /** What is wrong with an expression, at its places in the text. Nothing where variables hide what is meant. */
 export function problemsIn(expression: string): readonly Diagnostic[] {
   const text = withStandIns(expression);
   if (text === undefined || text.trim() === '') {
     return [];
   }
-  const state = EditorState.create({ doc: text, extensions: promQLLanguage(LanguageType.PromQL) });
+  const created = EditorState.create({ doc: text, extensions: promQLLanguage(LanguageType.PromQL) });
+  if (!ensureSyntaxTree(created, created.doc.length, MOST_MS)) {
+    return [];
+  }
+  const { state } = created.update({}); // has the whole tree: at first there is what a few milliseconds are enough for
   // Prometheus' strategy is made for views, of which it reads the state alone.
   const found = new PromQLExtension().getLinter().promQL()({ state } as EditorView);
   return Array.isArray(found) ? found : [];
