@@ -111,10 +111,10 @@ func (h *History) found(ctx context.Context, e *endpoint, from, to time.Time) ([
 		return nil, err
 	}
 	var list struct {
-		Status    string             `json:"status"`
-		ErrorType string             `json:"errorType"`
-		Error     string             `json:"error"`
-		Data      []catalog.LabelMap `json:"data"`
+		Status    string          `json:"status"`
+		ErrorType string          `json:"errorType"`
+		Error     string          `json:"error"`
+		Data      json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, e.answerError(resp, body, jsonProblem(body, err))
@@ -126,11 +126,22 @@ func (h *History) found(ctx context.Context, e *endpoint, from, to time.Time) ([
 	default:
 		return nil, e.answerError(resp, body, nil)
 	}
-	all := make([]found, 0, len(list.Data))
-	for _, labels := range list.Data {
+	var all []found
+	sets := newDecoder(list.Data)
+	if sets.null() || len(list.Data) == 0 {
+		return all, nil
+	}
+	if err := sets.array(func() error {
+		labels, err := sets.metric()
+		if err != nil {
+			return err
+		}
 		if id, ok := h.catalog.Resolve(labels); ok {
 			all = append(all, found{id: id, rank: ranks[labels.Get("__name__")]})
 		}
+		return nil
+	}); err != nil {
+		return nil, e.answerError(resp, body, err)
 	}
 	return all, nil
 }

@@ -238,4 +238,3 @@ func TestAClassHasAPastOfItsOwn(t *testing.T) {
 		t.Errorf("known up to %v", time.UnixMilli(at).UTC())
 	}
 }
-

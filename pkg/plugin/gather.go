@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
@@ -20,7 +21,7 @@ import (
 // Bounds of what is gathered for one judgement.
 const (
 	gatherPoints  = 360        // steps of a grid at most
-	gatherCells   = 32_000_000 // values of a grid at most: 256 MB
+	gatherCells   = 64_000_000 // values of a grid at most: 512 MB; most of what says that all is well is kept once for all devices
 	gatherAtOnce  = 6          // metrics asked for at the same time
 	gatherWorkers = 100_000    // ranks and servers at most
 )
@@ -111,7 +112,8 @@ type gathering struct {
 	from    time.Time    // without the lead
 	notices []gpu.Notice
 
-	times     []int64 // of the grid
+	times     []int64         // of the grid
+	unheard   map[string]bool // metrics that no exporter reports
 	seen      seenDevices
 	fields    []fieldSeries // of want.fields
 	workloads []fieldSeries // of want.workloads
@@ -125,27 +127,39 @@ type seenDevices struct {
 	list []gpu.Device
 }
 
-// lines are the series of a field on a grid, by the numbers of their devices.
-func (k *seenDevices) lines(series []gpu.Series, on onGrid) []deviceLine {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// number is that of a device, which may be the one after another: fields have nearly the same devices in the same order.
+func (k *seenDevices) number(d gpu.Device, after int) int {
+	b := boardOf(d)
+	if next := after + 1; next < len(k.list) && boardOf(k.list[next]) == b {
+		return next
+	}
 	if k.at == nil {
 		k.at = map[board]int{}
 	}
+	at, known := k.at[b]
+	if !known {
+		at = len(k.list)
+		k.at[b] = at
+		k.list = append(k.list, d)
+	}
+	return at
+}
+
+// lines are the series of a field on a grid, by the numbers of their devices.
+func (k *seenDevices) lines(series []gpu.Series, on onGrid) []deviceLine {
 	out := make([]deviceLine, 0, len(series))
-	for _, s := range series {
-		values := on.laid(s)
-		if values == nil {
-			continue
+	from := make([]int, 0, len(series))
+	for i, s := range series {
+		if values := on.laid(s); values != nil {
+			out, from = append(out, deviceLine{values: values}), append(from, i)
 		}
-		b := boardOf(s.Device)
-		at, known := k.at[b]
-		if !known {
-			at = len(k.list)
-			k.at[b] = at
-			k.list = append(k.list, s.Device)
-		}
-		out = append(out, deviceLine{at, values})
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	last := -1
+	for i := range out {
+		last = k.number(series[from[i]].Device, last)
+		out[i].device = last
 	}
 	return out
 }
@@ -180,7 +194,7 @@ func (g *gathering) plan(ctx context.Context) {
 	}
 	w := query.NewWindow(o)
 	devices := g.count(ctx)
-	if room := gatherCells / max(1, devices*len(g.want.fields)); int(w.Length()/w.Step) > max(1, room) {
+	if room := gatherCells / max(1, devices*g.look(ctx)); int(w.Length()/w.Step) > max(1, room) {
 		o.MaxDataPoints = int64(max(1, room))
 		w = query.NewWindow(o)
 		g.notices = append(g.notices, gpu.Notice{Severity: gpu.Info, Text: fmt.Sprintf(
@@ -197,6 +211,31 @@ func (g *gathering) plan(ctx context.Context) {
 	g.window = w
 	first, last := g.span()
 	g.times = insight.NewGrid[insight.Subject](first, last, w.Step, nil).Times
+}
+
+// look finds out which fields there may be anything of, and says how many: of the others history is not asked.
+func (g *gathering) look(ctx context.Context) int {
+	past, ok := g.history.(interface {
+		Exist(ctx context.Context, scope query.Scope, metrics []catalog.Metric) []bool
+	})
+	if !ok {
+		return len(g.want.fields)
+	}
+	metrics := make([]catalog.Metric, len(g.want.fields))
+	for i, f := range g.want.fields {
+		metrics[i], _ = g.catalog.Metric(f.Metric)
+	}
+	exist, n := past.Exist(ctx, g.scope, metrics), 0
+	g.unheard = map[string]bool{}
+	for i, m := range metrics {
+		if !exist[i] {
+			g.unheard[m.Name] = true
+		}
+		if exist[i] || g.reach.live && m.Agent {
+			n++
+		}
+	}
+	return n
 }
 
 // count is about how many devices the query selects.

@@ -156,7 +156,7 @@ func gatheredFleet(b *testing.B, gpus int) *Datasource {
 	return d
 }
 
-// The names in the benchmark runner are insight-gather and insight-gather-bytes: a whole answer about all GPUs of a fleet, from the bodies
+// The name in the benchmark runner is insight-gather: a whole answer about all GPUs of a fleet, from the bodies
 // that Prometheus sends to frames, what a GPU takes of that beside what one takes in a tenth of the fleet.
 func BenchmarkGather(b *testing.B) {
 	for _, gpus := range []int{10_000, 100_000} {

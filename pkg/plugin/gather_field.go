@@ -26,7 +26,7 @@ func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
 	var past []gpu.Series
 	var got live.WindowResult
 	var wg sync.WaitGroup
-	if g.request.query.Source != query.SourceLive {
+	if g.request.query.Source != query.SourceLive && !g.unheard[m.Name] {
 		wg.Go(func() {
 			asked, as, w := g.question(f, m)
 			result := g.history.Metric(ctx, asked, as, w)
@@ -56,6 +56,9 @@ func (g *gathering) question(f insight.Field, m catalog.Metric) (query.Query, ca
 	q := g.request.query
 	q.Type, q.Metric, q.AggregateBy, q.Scope, q.Aggregation = query.TypeMetric, m.Name, query.ByIdentity, g.scope, m.Aggregations[0]
 	w := g.window
+	if m.Pulse != m.Name {
+		m.Pulse = "" // exporters that repeat old values show by the pulse itself, without asking for it with every field
+	}
 	switch {
 	case f.Of == insight.Rise || f.Of == insight.Total:
 		m.Kind, m.Max, m.Witness, m.Pulse = catalog.Gauge, 0, "", "" // the limits of a counter are of its rate

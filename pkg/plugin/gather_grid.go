@@ -115,6 +115,46 @@ type onGrid struct {
 	times []int64
 	step  int64
 	whole []int64 // times that are known to be those of the grid
+
+	flat map[uint64][]float64 // rows of one value, by its bits
+	room []float64            // for rows to come
+}
+
+// mostFlat is how many rows of one value are kept for all devices that have it.
+const mostFlat = 64
+
+// rowsAtOnce is how many rows are made at a time.
+const rowsAtOnce = 64
+
+// same is the one row of a value for all devices.
+func (g *onGrid) same(v float64) []float64 {
+	row, known := g.flat[math.Float64bits(v)]
+	if known {
+		return row
+	}
+	if len(g.flat) >= mostFlat {
+		return nil
+	}
+	if g.flat == nil {
+		g.flat = make(map[uint64][]float64)
+	}
+	row = slices.Repeat([]float64{v}, len(g.times))
+	g.flat[math.Float64bits(v)] = row
+	return row
+}
+
+// row is a new row without values.
+func (g *onGrid) row() []float64 {
+	n := len(g.times)
+	if len(g.room) < n {
+		g.room = make([]float64, rowsAtOnce*n)
+		for i := range g.room {
+			g.room[i] = math.NaN()
+		}
+	}
+	row := g.room[:n:n]
+	g.room = g.room[n:]
+	return row
 }
 
 // laid is a series on the grid, nil when nothing of it is within. Values that fit as they are are not copied.
@@ -124,6 +164,11 @@ func (g *onGrid) laid(s gpu.Series) []float64 {
 		if usable, some := asTheyAre(s.Values); usable {
 			if !some {
 				return nil
+			}
+			if flat(s.Values) {
+				if row := g.same(s.Values[0]); row != nil {
+					return row
+				}
 			}
 			return s.Values
 		}
@@ -138,14 +183,21 @@ func (g *onGrid) laid(s gpu.Series) []float64 {
 			break
 		}
 		if values == nil {
-			values = make([]float64, len(g.times))
-			for k := range values {
-				values[k] = math.NaN()
-			}
+			values = g.row()
 		}
 		values[i] = s.Values[j]
 	}
 	return values
+}
+
+// flat reports whether all values are the same number.
+func flat(values []float64) bool {
+	for _, v := range values {
+		if v != values[0] {
+			return false
+		}
+	}
+	return len(values) > 0
 }
 
 // asTheyAre reports whether a grid may have the slice, into which it writes where something is infinite, and whether there is

@@ -43,3 +43,34 @@ func TestBitsAreCollected(t *testing.T) {
 		t.Errorf("got %v at %v, want %v", got.Values, got.Times, want)
 	}
 }
+
+// Devices with the same one value in all steps share a row, and what is not on the grid is laid on it.
+func TestRowsOfOneValueAreShared(t *testing.T) {
+	on := onGrid{times: []int64{0, 60_000, 120_000}, step: 60_000}
+	same := func(v float64) []float64 { return on.laid(seriesOf(0, v, 60_000, v, 120_000, v)) }
+	if a, b := same(7), same(7); !sameValues(a, []float64{7, 7, 7}) || &a[0] != &b[0] || &same(8)[0] == &a[0] {
+		t.Errorf("%v and %v", a, b)
+	}
+	if got := on.laid(seriesOf(61_000, 1, 125_000, math.NaN())); !sameValues(got, []float64{math.NaN(), 1, math.NaN()}) {
+		t.Errorf("got %v", got)
+	}
+	if next := on.laid(seriesOf(0, 3)); !sameValues(next, []float64{3, math.NaN(), math.NaN()}) {
+		t.Errorf("got %v", next)
+	}
+	for v := range 2 * mostFlat {
+		same(float64(v))
+	}
+	if len(on.flat) > mostFlat {
+		t.Errorf("%d rows are kept", len(on.flat))
+	}
+}
+
+func TestDevicesAreNumberedInAnyOrder(t *testing.T) {
+	var k seenDevices
+	at := func(after int, uuid string) int {
+		return k.number(gpu.Device{Identity: gpu.Identity{UUID: uuid}}, after)
+	}
+	if at(-1, "a") != 0 || at(0, "b") != 1 || at(1, "c") != 2 || at(-1, "a") != 0 || at(0, "c") != 2 || at(2, "b") != 1 || len(k.list) != 3 {
+		t.Errorf("%v", k.list)
+	}
+}

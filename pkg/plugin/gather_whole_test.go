@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history/promtest"
 	"github.com/warpwatch/warpwatch/pkg/insight"
@@ -232,6 +234,17 @@ func (f *fleet) gatherOnce(t *testing.T, raw string) *gathered {
 	return gatheredOf(t, f.Datasource, raw, wanted{fields: []insight.Field{field(power)}, events: true})
 }
 
+// some is a Prometheus of which only power is known.
+type some struct{ *fakePast }
+
+func (some) Exist(_ context.Context, _ query.Scope, metrics []catalog.Metric) []bool {
+	exist := make([]bool, len(metrics))
+	for i, m := range metrics {
+		exist[i] = m.Name == power
+	}
+	return exist
+}
+
 func TestStepsAreLongerForManyDevices(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -242,8 +255,18 @@ func TestStepsAreLongerForManyDevices(t *testing.T) {
 			From: time.Now().Add(-24 * time.Hour), To: time.Now(), MaxDataPoints: 1000,
 		}}}
 		g.plan(t.Context())
-		if g.window.Step < 3*time.Hour || len(g.notices) != 1 || !strings.Contains(g.notices[0].Text, "100000 devices are judged at once") {
+		if g.window.Step < 2*time.Hour || len(g.notices) != 1 || !strings.Contains(g.notices[0].Text, "100000 devices are judged at once") {
 			t.Errorf("%s, %v", g.window.Step, g.notices)
+		}
+		// Only fields that there is anything of take room.
+		for i := range g.want.fields {
+			g.want.fields[i].Metric = [...]string{power, "gpu_sm_active_ratio"}[i%2]
+		}
+		f.history, g.notices = some{f.past}, nil
+		g.request.window.From = time.Now().Add(-2 * time.Hour)
+		g.plan(t.Context())
+		if g.window.Step != 5*time.Minute || !g.unheard["gpu_sm_active_ratio"] || g.unheard[power] {
+			t.Errorf("%s, %v", g.window.Step, g.unheard)
 		}
 	})
 }
