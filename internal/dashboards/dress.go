@@ -137,8 +137,8 @@ func (l look) dressing() []dashboard.DashboardFieldConfigSourceOverrides {
 		// The data source's own unit comes before the panel's, but not before an override.
 		all = append(all, dashboard.DashboardFieldConfigSourceOverrides{Matcher: dashboard.MatcherConfig{Id: "byRegexp", Options: l.field}, Properties: properties("unit", l.unit)})
 	}
-	if l.kind == "table" && l.noValue != "" {
-		// It is for a table without rows, not for cells.
+	if (l.kind == "table" || l.kind == "state-timeline") && l.noValue != "" {
+		// It is for an answer without rows, not for cells and times without a value.
 		all = append(all, dashboard.DashboardFieldConfigSourceOverrides{Matcher: dashboard.MatcherConfig{Id: "byRegexp", Options: "/.*/"}, Properties: properties("noValue", "")})
 	}
 	for _, o := range l.overrides {
