@@ -81,10 +81,10 @@ func reason(query map[string]any, notices []string, known *catalog.Catalog, empt
 	return ""
 }
 
-// notSimulated reports whether the demo's agents leave a metric out that agents on real boards measure: data centre boards have
-// no fans.
+// notSimulated reports whether the demo's agents may leave a metric out that agents on real boards measure: data centre boards
+// have no fans, and errors are counted from the first one on.
 func notSimulated(name string) bool {
-	return name == "gpu_fan_speed_ratio" || strings.HasPrefix(name, "gpu_c2c_")
+	return name == "gpu_fan_speed_ratio" || name == "gpu_xid_errors_total" || strings.HasPrefix(name, "gpu_c2c_")
 }
 
 // told is how many texts of a column say something.
