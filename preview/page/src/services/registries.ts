@@ -6,6 +6,7 @@ import {
   dataLinksOverrideProcessor,
   FieldConfigProperty,
   numberOverrideProcessor,
+  standardEditorsRegistry,
   standardFieldConfigEditorRegistry,
   standardTransformers,
   standardTransformersRegistry,
@@ -50,6 +51,15 @@ export function registerStandards() {
       shouldApply: always,
       settings: {},
     }))
+  );
+  standardEditorsRegistry.setInit(() =>
+    ['text', 'number', 'slider', 'boolean', 'select', 'multi-select', 'radio', 'color', 'unit', 'field-name'].map(
+      (id) => ({
+        id,
+        name: id,
+        editor: noEditor,
+      })
+    )
   );
   standardTransformersRegistry.setInit(() => {
     // One transformation is listed under two names.
