@@ -1,10 +1,12 @@
 import { test as base } from '@playwright/test';
 
 import { previewUrl } from './demoState';
+import { AppPage } from './pages/AppPage';
 import { DashboardPage } from './pages/DashboardPage';
 import { EditorsPage } from './pages/EditorsPage';
 
 interface Fixtures {
+  app: AppPage;
   dashboard: DashboardPage;
   editors: EditorsPage;
 }
@@ -25,6 +27,7 @@ export const test = base.extend<Fixtures, { preview: void }>({
     },
     { scope: 'worker', auto: true },
   ],
+  app: async ({ page }, provide) => provide(new AppPage(page)),
   dashboard: async ({ page }, provide) => provide(new DashboardPage(page)),
   editors: async ({ page }, provide) => provide(new EditorsPage(page)),
 });
