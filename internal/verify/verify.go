@@ -165,7 +165,7 @@ func (r *run) rules(ctx context.Context) error {
 	if err := r.tool(ctx, "", nil, append([]string{promtool, "test", "rules"}, tests...)...); err != nil {
 		return err
 	}
-	return r.tool(ctx, "provisioning/prometheus", nil, promtool, "check", "config", "--syntax-only", "prometheus.yml")
+	return r.tool(ctx, "provisioning/prometheus", nil, promtool, "check", "config", "--syntax-only", "prometheus.yml", "alerting.example.yml")
 }
 
 // stack asks a running stack what the dashboards ask, then lets a browser look at it.
