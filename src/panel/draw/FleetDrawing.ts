@@ -154,9 +154,11 @@ export class FleetDrawing {
     context.font = this.look.font;
     context.textAlign = 'center';
     context.textBaseline = 'middle';
+    // A split GPU has no room for a text that is of one colour's cell.
+    const split = new Set(this.places.slices.split);
     at.forEach((place, cell) => {
       const y = (Math.floor(place / columns) + 0.5) * pitch - top;
-      if (place >= 0 && y > -pitch && y < context.canvas.height + pitch) {
+      if (place >= 0 && !split.has(cell) && y > -pitch && y < context.canvas.height + pitch) {
         context.fillStyle = colours[cell] === 0 ? this.look.text : inkOn(colours[cell]);
         context.fillText(
           shortened(context, textOf(cell), pitch - 6 * this.look.density),

@@ -42,7 +42,9 @@ export function pack(sizes: readonly number[], space: Space): Packing {
   if (space.labelHeight === 0 || sizes.length < 2 || labelled.pitch >= LABELLED_SIDE) {
     return labelled;
   }
-  return fit(sizes, { ...space, labelHeight: 0, labelWidth: 0 });
+  const bare = fit(sizes, { ...space, labelHeight: 0, labelWidth: 0 });
+  const fits = labelled.rows * labelled.pitch <= space.height;
+  return fits && bare.pitch === labelled.pitch ? labelled : bare;
 }
 
 function fit(sizes: readonly number[], space: Space): Packing {
