@@ -134,7 +134,7 @@ func EventNumbers(rows []gpu.Event, o Options) *data.Frame {
 	if len(groups) == 0 {
 		field := data.NewField("events", nil, []*float64{new(float64)})
 		field.Config = &data.FieldConfig{Unit: grafanaUnit(gpu.Count, false)}
-		return numbers("events", data.Fields{field}, 1, o)
+		return numbers("events", data.Fields{field}, o)
 	}
 	c := columns[group]{rows: groups}
 	c.device(func(g group) gpu.Device { return g.device })
@@ -146,5 +146,5 @@ func EventNumbers(rows []gpu.Event, o Options) *data.Frame {
 		return strconv.FormatUint(g.xid, 10)
 	})
 	c.number("events", gpu.Count, "", func(g group) gpu.Reading { return gpu.Read(counts[key{g.device.Identity, g.kind, g.xid}]) })
-	return numbers("events", c.fields, len(groups), o)
+	return numbers("events", c.fields, o)
 }

@@ -1,6 +1,8 @@
 package frames
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
@@ -90,17 +92,48 @@ func InventoryNumbers(rows []InventoryRow, o Options) *data.Frame {
 		}
 		return gpu.Read(0)
 	})
-	return numbers("inventory", c.fields, len(rows), o)
+	return numbers("inventory", c.fields, o)
 }
 
-// numbers is a frame of one number for each set of texts, without fields when there are no rows.
-func numbers(name string, fields data.Fields, rows int, o Options) *data.Frame {
+// numbers is a frame of one number for each set of texts, without fields when there are no rows. A row whose number is not known
+// is left out: Grafana would compute with not-a-number there, which no comparison with a limit survives.
+func numbers(name string, fields data.Fields, o Options) *data.Frame {
+	rows := 0
+	if len(fields) > 0 {
+		rows = fields[0].Len()
+	}
+	kept := make([]int, 0, rows)
+	for row := range rows {
+		if !slices.ContainsFunc(fields, func(f *data.Field) bool { return f.Type() == data.FieldTypeNullableFloat64 && f.NilAt(row) }) {
+			kept = append(kept, row)
+		}
+	}
+	if rows > 0 && len(kept) == 0 {
+		o.Notices = append(slices.Clip(o.Notices), gpu.Notice{Severity: gpu.Info, Text: fmt.Sprintf(
+			"There is no number to read: %s is not known of any of %d rows.", fields[len(fields)-1].Name, rows)})
+	}
 	o.Metric = name
 	frame := o.empty(data.FrameTypeNumericLong)
-	if rows > 0 {
+	switch len(kept) {
+	case 0:
+	case rows:
 		frame.Fields = fields
+	default:
+		for _, field := range fields {
+			frame.Fields = append(frame.Fields, rowsOf(field, kept))
+		}
 	}
 	return frame
+}
+
+// rowsOf is a field with some of its rows.
+func rowsOf(field *data.Field, rows []int) *data.Field {
+	some := data.NewFieldFromFieldType(field.Type(), len(rows))
+	some.Name, some.Labels, some.Config = field.Name, field.Labels, field.Config
+	for i, row := range rows {
+		some.Set(i, field.At(row))
+	}
+	return some
 }
 
 // XIDText is a code with what it means; a code that NVIDIA's catalogue lacks is said to be unknown.

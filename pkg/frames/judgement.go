@@ -45,10 +45,10 @@ func (t *Sheet[R]) At(name string, of func(R) time.Time) *Column {
 // Table is a frame of type table with the columns.
 func (t *Sheet[R]) Table(name string, o Options) *data.Frame { return Table(name, t.columns.fields, o) }
 
-// Numbers is the frame that alert rules and expressions read: columns of text, and one of numbers. It has no fields when there
-// are no rows.
+// Numbers is the frame that alert rules and expressions read: columns of text, and one of numbers, with a row where the number is
+// known. It has no fields when there are no rows.
 func (t *Sheet[R]) Numbers(name string, o Options) *data.Frame {
-	return numbers(name, t.columns.fields, len(t.columns.rows), o)
+	return numbers(name, t.columns.fields, o)
 }
 
 // Column is a column of a Sheet, to be dressed.

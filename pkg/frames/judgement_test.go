@@ -53,8 +53,20 @@ func TestSheet(t *testing.T) {
 	if table.Fields[1].At(0).(*float64) != nil || *table.Fields[1].At(1).(*float64) != 0.5 {
 		t.Error("numbers")
 	}
-	if got := s.Numbers("t", frames.Options{}); got.Meta.Type != data.FrameTypeNumericLong || len(got.Fields) != 2 {
-		t.Errorf("%+v", got.Meta)
+	got := s.Numbers("t", frames.Options{})
+	if got.Meta.Type != data.FrameTypeNumericLong || len(got.Fields) != 2 || len(got.Meta.Notices) != 0 {
+		t.Fatalf("%+v", got.Meta)
+	}
+	// What is not known is no number that a rule could compare.
+	if got.Rows() != 1 || got.Fields[0].At(0) != "b" || *got.Fields[1].At(0).(*float64) != 0.5 || got.Fields[1].Config.Unit != "percentunit" || table.Rows() != 2 {
+		t.Errorf("rules read %v of %d rows", got.Fields[0].At(0), got.Rows())
+	}
+	none := frames.SheetOf([]string{"a", "b"})
+	none.Text("name", func(r string) string { return r })
+	none.Number("cost", gpu.Count, "", func(string) gpu.Reading { return gpu.Absent(gpu.NoData) })
+	if got := none.Numbers("t", frames.Options{}); len(got.Fields) != 0 || len(got.Meta.Notices) != 1 ||
+		got.Meta.Notices[0].Text != "There is no number to read: cost is not known of any of 2 rows." {
+		t.Errorf("%d fields, %+v", len(got.Fields), got.Meta.Notices)
 	}
 	if got := frames.SheetOf([]string(nil)).Numbers("t", frames.Options{}); len(got.Fields) != 0 {
 		t.Errorf("%d fields of nothing", len(got.Fields))

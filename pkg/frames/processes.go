@@ -40,11 +40,11 @@ func Processes(rows []gpu.Process, o Options) *data.Frame {
 	return Table("processes", c.fields, o)
 }
 
-// ProcessNumbers is what an alert rule reads: the memory of each process.
+// ProcessNumbers is what an alert rule reads: the memory of each process that the driver tells it of.
 func ProcessNumbers(rows []gpu.Process, o Options) *data.Frame {
 	c := processColumns(rows)
 	c.memory()
-	return numbers("processes", c.fields, len(rows), o)
+	return numbers("processes", c.fields, o)
 }
 
 type processTable struct{ columns[gpu.Process] }

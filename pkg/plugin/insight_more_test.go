@@ -69,6 +69,26 @@ func TestEfficiency(t *testing.T) {
 	}
 }
 
+// GPUs that nobody runs a job on have no peers there: an empty table says so.
+func TestAnomalyWithoutJobs(t *testing.T) {
+	d := exported(t, func(s *promtest.Store) { defaultFields(s, "n1", 0, 0.9) })
+	const raw = `{"queryType":"anomaly","options":{"metric":"gpu_power_watts","against":"job"}}`
+	for name, all := range map[string]data.Frames{"panel": answerTo(t, d, raw), "alert": askedAlert(t, d, raw)} {
+		if text := noticeTexts(all); !strings.Contains(text, "info: Of none of 1 GPUs and MIG instances the job is known, so there are no peers to compare them with.") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+// What has no price costs nobody knows what: a rule has no row that is no number, and a word.
+func TestCostWithoutPricesForRules(t *testing.T) {
+	d := exported(t, func(s *promtest.Store) { defaultFields(s, "n1", 0, 0.9) })
+	all := askedAlert(t, d, `{"queryType":"efficiency","options":{"value":"cost"}}`)
+	if len(all) != 1 || len(all[0].Fields) != 0 || !strings.Contains(noticeTexts(all), "info: There is no number to read: cost is not known of any of 1 rows.") {
+		t.Errorf("%d fields: %s", len(all[0].Fields), noticeTexts(all))
+	}
+}
+
 // sameRows compares rows in any order, numbers to nine digits.
 func sameRows(got, want []string) bool {
 	short := func(rows []string) []string {

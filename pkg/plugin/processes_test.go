@@ -43,7 +43,7 @@ func TestProcesses(t *testing.T) {
 		wantCells(t, f.frames(t, time.Hour, `{"queryType":"processes","maxRows":1}`)[0], "pid", "81")
 
 		answer := f.ask(t, time.Hour, map[string]string{"FromAlert": "true"}, map[string]string{"A": `{"queryType":"processes"}`})["A"]
-		wantCells(t, answer.Frames[0], "pid,memory", "80|1.048576e+06", "79|–", "81|–")
+		wantCells(t, answer.Frames[0], "pid,memory", "80|1.048576e+06")
 	})
 }
 

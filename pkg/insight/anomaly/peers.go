@@ -69,13 +69,18 @@ func peers(devices *insight.Devices, workloads *insight.Workloads, o Options, l 
 	var a Answer
 	jobs := jobsOf(workloads)
 	members := make(map[group][]int)
+	grouped := false
 	for i, s := range devices.Subjects {
 		g, ok := groupOf(s, jobs, o.against())
+		grouped = grouped || ok
 		if !ok || devices.Values(o.Field(), i) == nil {
 			a.Skipped++
 			continue
 		}
 		members[g] = append(members[g], i)
+	}
+	if !grouped && len(devices.Subjects) > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("Of none of %d GPUs and MIG instances the %s is known, so there are no peers to compare them with.", len(devices.Subjects), o.against()))
 	}
 	lonely := 0
 	for g, rows := range members {
