@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,21 @@ func TestHealthCounts(t *testing.T) {
 	if n := nobody[0].Rows(); n != 0 {
 		t.Errorf("%d rows where there is no GPU", n)
 	}
+}
+
+// Where no agent is, nobody says that one reported a GPU lost.
+func TestHealthOfAGPUThatVanishedFromPrometheus(t *testing.T) {
+	d := exported(t, func(s *promtest.Store) {
+		defaultFields(s, "n1", 0, 0.9)
+		dcgm(s, "DCGM_FI_DEV_GPU_TEMP", "n1", 1, func(second int) float64 {
+			if second > -300 {
+				return math.NaN()
+			}
+			return 60
+		})
+	})
+	all := answerTo(t, d, `{"queryType":"health","options":{"show":"gpus"}}`)
+	wantCells(t, all[0], "gpu,verdict,severity,reason", "1|gpu-missing|critical|The GPU is gone: no exporter shows it any more.", "0|ok|ok|")
 }
 
 func TestHealthForRules(t *testing.T) {

@@ -126,8 +126,10 @@ func (b *board) vgpuLicence() {
 // presence is whether the GPU answers at all.
 func (b *board) presence(node *nodeState) {
 	last := len(b.times) - 1
-	lost := b.lostSince()
+	lost, who := b.lostSince()
 	switch {
+	case lost > 0 && who == fromHistory:
+		b.missing(lost, "The GPU is gone: no exporter shows it any more.")
 	case lost > 0:
 		b.missing(lost, "The agent says that the GPU is lost.")
 	case b.known == 0 && len(b.reasons) == 0:
@@ -165,23 +167,28 @@ func (b *board) missing(since int64, text string) {
 	}, hold{})
 }
 
-// lostSince is when the agent said that the GPU is lost and not back, 0 for not.
-func (b *board) lostSince() int64 {
-	since := int64(0)
+// fromHistory is the origin of events that nobody reported and that the series in Prometheus show.
+const fromHistory = "history"
+
+// lostSince is since when the GPU is lost and not back, 0 for not, and the origin of that.
+func (b *board) lostSince() (since int64, origin string) {
 	for _, e := range b.eventsOf() {
 		switch e.Kind {
 		case gpu.KindLost, gpu.KindUnavailable:
-			if since == 0 {
-				since = e.Time.UnixMilli()
+			switch {
+			case since == 0:
+				since, origin = e.Time.UnixMilli(), e.Origin
+			case origin == fromHistory:
+				origin = e.Origin
 			}
 		case gpu.KindReturned:
-			since = 0
+			since, origin = 0, ""
 		}
 	}
 	if since > 0 && b.current(b.seen) && b.index(since) < b.seen-1 {
-		return 0 // it is measured again
+		return 0, "" // it is measured again
 	}
-	return since
+	return since, origin
 }
 
 // instance adds what is known of one MIG instance to its verdict: that it is not there any more.

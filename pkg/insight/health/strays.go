@@ -35,7 +35,10 @@ func (p *pass) strays(boards [][]int, nodes *nodeStates) {
 		b := &board{pass: p, id: id, model: model, seen: -1}
 		b.findXIDs()
 		b.xidReasons()
-		if at := b.lostSince(); at > 0 {
+		switch at, who := b.lostSince(); {
+		case at > 0 && who == fromHistory:
+			b.missing(at, "A GPU is gone: no exporter shows it any more.")
+		case at > 0:
 			b.missing(at, "The agent says that a GPU is lost.")
 		}
 		n := nodes.of(id.Cluster, id.Node)
