@@ -183,8 +183,12 @@ func (s *subject) settle(v *Verdict) {
 		v.ID, v.Text = Server, s.group.cache.text()
 	case s.now.count == 0:
 		v.ID, v.Severity, v.Confidence = Unknown, insight.Unknown, insight.NoConfidence
-		v.Text = "How much memory is used is not known now."
-		if s.usage.PeakRatio == nil {
+		switch {
+		case s.usage.PeakRatio != nil:
+			v.Text = "How much memory is used is not known now."
+		case s.usage.UsedBytes != nil:
+			v.Text = "How much memory there is is not known, only how much is used."
+		default:
 			v.Text = "How much memory is used is not known."
 		}
 	case s.isServer():
