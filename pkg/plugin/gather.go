@@ -55,6 +55,8 @@ type gathered struct {
 	executed string
 	history  bool // Prometheus was asked, and answered
 
+	window query.Window // its points are the ends of the grid's steps
+
 	scope query.Scope // that the fields of devices were asked for with
 	whole bool        // nothing that a server has of these fields is missing
 
@@ -341,7 +343,7 @@ func distinctBoards(rows []frames.InventoryRow) []frames.InventoryRow {
 func (g *gathering) put(rows []frames.InventoryRow, s stock) *gathered {
 	out := &gathered{
 		history: g.request.query.Source != query.SourceLive && s.past.Err == nil && len(g.settings.Clusters) > 0, live: len(s.present.Nodes) > 0,
-		known: map[nodeName]bool{}, down: s.past.Down, from: g.from, scope: g.scope,
+		known: map[nodeName]bool{}, down: s.past.Down, from: g.from, scope: g.scope, window: g.window,
 	}
 	out.notices = append(append(out.notices, g.reach.notices...), g.notices...)
 	out.notices = append(out.notices, s.notices()...)

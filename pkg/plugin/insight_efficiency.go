@@ -98,13 +98,14 @@ func (d *Datasource) efficiency(ctx context.Context, r request) (data.Frames, er
 	if err != nil {
 		return nil, err
 	}
+	tenures, notices := j.tenures(ctx)
 	measure := func(o efficiency.Options) *efficiency.Result {
-		return efficiency.Measure(efficiency.Input{Devices: j.gathered.devices, Workloads: j.gathered.workloads}, limits, tariff(d.settings.Insight), o)
+		return efficiency.Measure(efficiency.Input{Devices: j.gathered.devices, Workloads: j.gathered.workloads, Tenures: tenures}, limits, tariff(d.settings.Insight), o)
 	}
 	result := measure(o.Options)
 	missing := tallied{}
 	missing.add(result.Missing)
-	said := j.options(ctx, missing, result.Notices...)
+	said := j.options(ctx, missing, append(notices, result.Notices...)...)
 	told := func() frames.Options {
 		now := said
 		said.Notices, said.Executed = nil, ""
