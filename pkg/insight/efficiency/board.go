@@ -2,6 +2,7 @@ package efficiency
 
 import (
 	"math"
+	"slices"
 
 	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/insight/mig"
@@ -80,12 +81,16 @@ const (
 	drainAndReset = 4
 )
 
-// base decides in which steps a GPU was there and well. One that asks for a reset and works counts as well.
+// base decides in which steps a GPU was there and well. One that asks for a reset and works counts as well. Of the time before a
+// GPU is first seen nothing is known: it may be new.
 func (r *run) base(b *board, there []bool) {
 	s := &r.buffer
 	recovery := row(r.columns.recovery, b.first())
+	first := slices.Index(there, true)
 	for i := range s.base {
 		switch action := insight.At(recovery, i); {
+		case i < first:
+			s.base[i] = absent
 		case !there[i] && s.peers[i] > 0 && r.limits.Missing == MissingIsBroken:
 			s.base[i] = broken
 		case !there[i]:
