@@ -85,14 +85,14 @@ func pack(rules []alertRule) grafanaAlerts {
 				{Ref: "B", Datasource: "__expr__", Range: map[string]int{"from": 0, "to": 0}, Model: map[string]any{
 					"refId": "B", "type": "reduce", "expression": "A", "reducer": "last", "settings": map[string]any{"mode": "dropNN"},
 				}},
-				threshold(-1e300),
+				threshold(-1000000000),
 			},
 		})
 	}
 	return out
 }
 
-func threshold(above float64) grafanaQuery {
+func threshold(above int) grafanaQuery {
 	return grafanaQuery{Ref: "C", Datasource: "__expr__", Range: map[string]int{"from": 0, "to": 0}, Model: map[string]any{
 		"refId": "C", "type": "threshold", "expression": "B",
 		"conditions": []any{map[string]any{"evaluator": map[string]any{"type": "gt", "params": []any{above}}}},
