@@ -17,13 +17,15 @@ interface Props {
   range: RawRange;
   /** The severity that was chosen, '' when nobody chose. */
   chosen: string;
+  /** Not everything was seen, so that no row is no good news. */
+  partial?: boolean;
 }
 
 /** Rows a page: a fleet may have many thousands of GPUs. */
 const PAGE_SIZE = 50;
 
 /** GPUs, MIG instances and nodes in the order of the backend, which is the worst first; each opens to say why. */
-export function HealthList({ uid, rows, total, range, chosen }: Props) {
+export function HealthList({ uid, rows, total, range, chosen, partial = false }: Props) {
   const columns = useMemo<Array<Column<Row>>>(
     () => [
       { id: 'severity', header: 'Severity', cell: SeverityCell, sortType: bySeverity },
@@ -38,17 +40,25 @@ export function HealthList({ uid, rows, total, range, chosen }: Props) {
   );
   const why = useCallback((row: Row) => <Why uid={uid} row={row} range={range} />, [uid, range]);
   if (rows.length === 0) {
-    return <NoRow chosen={chosen} total={total} />;
+    return <NoRow chosen={chosen} total={total} partial={partial} />;
   }
   return (
     <InteractiveTable columns={columns} data={rows} pageSize={PAGE_SIZE} getRowId={idOf} renderExpandedRow={why} />
   );
 }
 
-function NoRow({ chosen, total }: { chosen: string; total: number }) {
+function NoRow({ chosen, total, partial }: { chosen: string; total: number; partial: boolean }) {
   if (chosen !== '') {
     return (
       <EmptyState variant="not-found" message={`None of ${total} is ${severityInfo(chosen).label.toLowerCase()}`} />
+    );
+  }
+  if (partial) {
+    return (
+      <EmptyState
+        variant="not-found"
+        message={`None of the ${total} that were judged needs you, but not all is known`}
+      />
     );
   }
   return <EmptyState variant="completed" message={`None of ${total} GPUs, MIG instances and nodes needs you`} />;

@@ -99,6 +99,13 @@ test('that all is well is only said of what was judged', async () => {
   expect(await screen.findByText('None of 1 GPUs, MIG instances and nodes needs you')).toBeInTheDocument();
 });
 
+test('where not all was seen, nothing to see is no good news', async () => {
+  const well = tableFrame('health', { cluster: ['north'], node: ['gpu-1'], gpu: ['0'], severity: ['ok'] });
+  grafana.source.answers.health = [{ ...well, meta: { notices: [{ severity: 'warning', text: 'south: refused' }] } }];
+  show();
+  expect(await screen.findByText(/None of the 1 that were judged needs you, but not all is known/)).toBeInTheDocument();
+});
+
 test('no GPU at all is not well', async () => {
   grafana.source.answers.health = [tableFrame('health', { severity: [] })];
   show();

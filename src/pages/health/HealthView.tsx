@@ -45,7 +45,14 @@ export function HealthView({ uid, state, tick }: PageView) {
             />
             <Notices notices={notices} />
             <Incidents uid={uid} queries={queries} state={state} frame={frameNamed(frames, 'health_incidents')} />
-            <Worst uid={uid} queries={queries} state={state} frame={gpus} rows={rows} />
+            <Worst
+              uid={uid}
+              queries={queries}
+              state={state}
+              frame={gpus}
+              rows={rows}
+              partial={notices.some(({ severity }) => severity !== 'info')}
+            />
           </>
         );
       }}
@@ -57,9 +64,10 @@ interface WorstProps extends Omit<PageView, 'tick'> {
   queries: GpuQuery[];
   frame: DataFrame | undefined;
   rows: Row[];
+  partial: boolean;
 }
 
-function Worst({ uid, queries, state, frame, rows }: WorstProps) {
+function Worst({ uid, queries, state, frame, rows, partial }: WorstProps) {
   const severity = state.get('severity');
   const shown = rows.filter((row) => isShown(textOf(row, 'severity'), severity));
   return (
@@ -72,7 +80,7 @@ function Worst({ uid, queries, state, frame, rows }: WorstProps) {
         </Stack>
       }
     >
-      <HealthList uid={uid} rows={shown} total={rows.length} range={state.range} chosen={severity} />
+      <HealthList uid={uid} rows={shown} total={rows.length} range={state.range} chosen={severity} partial={partial} />
     </Section>
   );
 }
