@@ -57,8 +57,9 @@ type gathered struct {
 
 	window query.Window // its points are the ends of the grid's steps
 
-	scope query.Scope // that the fields of devices were asked for with
-	whole bool        // nothing that a server has of these fields is missing
+	scope  query.Scope // that the fields of devices were asked for with
+	listed bool        // nobody who knows devices failed to answer
+	whole  bool        // nothing that a server has of these fields is missing
 
 	eventsKnown bool // somebody who knows events was asked for them
 	live        bool // there are agents
@@ -347,6 +348,7 @@ func (g *gathering) put(rows []frames.InventoryRow, s stock) *gathered {
 	}
 	out.notices = append(append(out.notices, g.reach.notices...), g.notices...)
 	out.notices = append(out.notices, s.notices()...)
+	out.listed = s.past.Err == nil && !slices.ContainsFunc(s.past.Notices, func(n gpu.Notice) bool { return n.Severity >= gpu.Warning })
 	if s.past.Executed != "" {
 		out.executed = s.past.Executed
 	}

@@ -67,7 +67,7 @@ func (d *Datasource) health(ctx context.Context, r request) (data.Frames, error)
 		return nil, err
 	}
 	result := health.Judge(health.Input{
-		Grid: j.gathered.devices, Events: j.gathered.events, EventsKnown: j.gathered.eventsKnown, Nodes: nodeStates(j.gathered),
+		Grid: j.gathered.devices, Events: namedEvents(j.gathered.events, j.gathered.devices.Subjects), Whole: j.wholeNodes(), EventsKnown: j.gathered.eventsKnown, Nodes: nodeStates(j.gathered),
 	}, limits)
 	rows := j.patients(result, o.least())
 	missing := tallied{}
