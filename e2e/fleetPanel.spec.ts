@@ -26,8 +26,11 @@ for (const theme of ['dark', 'light']) {
       await expect(page.getByRole('list', { name: /^Legend/ })).toContainText('no value');
       await page.waitForTimeout(300);
       await page.screenshot({ path: testInfo.outputPath(`fleet-${gpus}-${theme}.png`) });
-      const found = await new AxeBuilder({ page }).include('[data-viz-panel-key]').analyze();
-      expect(found.violations).toEqual([]);
+      // What axe looks at is the same however many cells a canvas has.
+      if (gpus <= 1000) {
+        const found = await new AxeBuilder({ page }).include('[data-viz-panel-key]').analyze();
+        expect(found.violations).toEqual([]);
+      }
     });
   }
 }

@@ -29,14 +29,18 @@ func (b Builder) Packages(ctx context.Context) error {
 	})
 }
 
-// Frontend bundles the app and the data source into dist/.
+// Frontend bundles the app, the data source and the panel into dist/.
 func (b Builder) Frontend(ctx context.Context) error {
 	s := stamp.Stamp{
 		Inputs: []string{
 			"src", "dashboards", ".config", "webpack.config.ts", "package.json", "package-lock.json", "tsconfig.json",
 			"README.md", "CHANGELOG.md", "LICENSE",
 		},
-		Outputs: []string{filepath.Join(b.Root, "dist", "module.js"), filepath.Join(b.Root, "dist", "datasource", "module.js")},
+		Outputs: []string{
+			filepath.Join(b.Root, "dist", "module.js"),
+			filepath.Join(b.Root, "dist", "datasource", "module.js"),
+			filepath.Join(b.Root, "dist", "panel", "module.js"),
+		},
 	}
 	return b.step("front end", s, func(p *console.Progress) error {
 		return b.run(ctx, "front end", p, command{argv: []string{"npm", "run", "--silent", "build"}})

@@ -38,12 +38,6 @@ export function selectionOf(
   return { variables, text: `Selected ${what}.` };
 }
 
-/** The variables for everything. */
-export function selectsAll({ nodeVariable, gpuVariable }: FleetOptions, isVariable: (name: string) => boolean) {
-  const names = [nodeVariable, gpuVariable].filter((name) => name !== '' && isVariable(name));
-  return Object.fromEntries(names.map((name) => [`var-${name}`, '$__all']));
-}
-
 function areWhole(fleet: Fleet, gpus: readonly number[], nodes: string[]): boolean {
   const wanted = new Set(nodes);
   let there = 0;

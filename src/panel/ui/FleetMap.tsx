@@ -46,7 +46,8 @@ export function FleetMap(props: Props) {
   const drawing = useDrawing(fleet, places, density);
   const side = places.pitch / density;
   const full = places.rows * side;
-  const state = useMapState({ ...props, places, side });
+  const [element, setElement] = useState<HTMLDivElement | null>(null);
+  const state = useMapState({ ...props, element, places, side });
 
   useFrame(
     useCallback(() => {
@@ -61,7 +62,7 @@ export function FleetMap(props: Props) {
   return (
     <>
       <div
-        ref={state.setElement}
+        ref={setElement}
         className={styles.map}
         style={{ width, height, overflowY: full > height + 1 ? 'auto' : 'hidden' }}
         role="application"

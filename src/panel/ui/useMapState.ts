@@ -8,6 +8,8 @@ import { type Places } from '../layout/place';
 import { announcementOf } from './announce';
 
 interface Options {
+  /** The map's, once it is there. */
+  element: HTMLDivElement | null;
   fleet: Fleet;
   places: Places;
   /** Of a cell, in pixels of the page. */
@@ -27,8 +29,6 @@ interface Position {
 }
 
 export interface MapState {
-  /** Takes the map's element. */
-  setElement: (element: HTMLDivElement | null) => void;
   handlers: Pick<
     React.HTMLAttributes<HTMLDivElement>,
     'onPointerMove' | 'onPointerDown' | 'onPointerUp' | 'onPointerLeave' | 'onPointerCancel' | 'onKeyDown' | 'onBlur'
@@ -59,8 +59,7 @@ const KEYS: Partial<Record<string, Step>> = {
 };
 
 /** What pointer and keyboard do on the map. Nothing here draws, or waits for it. */
-export function useMapState({ fleet, places, side, describe, onSelect }: Options): MapState {
-  const [element, setElement] = useState<HTMLDivElement | null>(null);
+export function useMapState({ element, fleet, places, side, describe, onSelect }: Options): MapState {
   const [hovered, setHovered] = useState(-1);
   const [active, setActive] = useState(-1);
   const [pinned, setPinned] = useState(-1);
@@ -178,7 +177,6 @@ export function useMapState({ fleet, places, side, describe, onSelect }: Options
   };
 
   return {
-    setElement,
     handlers: {
       onPointerMove,
       onPointerDown,
