@@ -10,7 +10,8 @@ const [swc] = Object.values(base.transform);
 module.exports = {
   // Jest configuration provided by Grafana scaffolding
   ...base,
-  roots: ['<rootDir>/src'],
+  roots: ['<rootDir>/src', '<rootDir>/preview/page/src'],
+  testMatch: [...base.testMatch, '<rootDir>/preview/page/src/**/*.test.ts'],
   // Editors are rendered whole and operated by keyboard and mouse, which takes its time on a busy machine.
   testTimeout: 30_000,
   // Some of Grafana's dependencies come as ES modules only, and some of those as .mjs, which the scaffold leaves alone.

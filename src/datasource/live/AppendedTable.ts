@@ -5,6 +5,9 @@ import { type Continued } from './Continued';
 /** How many rows are kept: nobody reads more, and events of a storm must not fill a browser. */
 const MAX_ROWS = 5000;
 
+/** How many rows Grafana's buffer may have: what it repeats must still be known. */
+export const MAX_BUFFER_ROWS = 2 * MAX_ROWS;
+
 /**
  * A table of what happened, which grows. Grafana's buffer may hold rows of before the answer and repeats them with each
  * packet, so that rows are told apart by all they say.
@@ -74,9 +77,10 @@ export class AppendedTable implements Continued {
     if (kept.length < rows) {
       this.columns = this.columns.map((column) => kept.map((row) => column[row]));
     }
-    if (this.known.size > 4 * MAX_ROWS) {
-      this.known.clear();
-      kept.forEach((_, row) => this.known.add(rowKey(this.columns, row)));
+    if (this.known.size > 2 * MAX_BUFFER_ROWS) {
+      Array.from(this.known)
+        .slice(0, -MAX_BUFFER_ROWS)
+        .forEach((key) => this.known.delete(key));
     }
   }
 }

@@ -281,6 +281,34 @@ describe('tables', () => {
     expect(live.subscriptions[0]).toMatchObject({ frame: undefined, buffer: { action: 'replace' } });
   });
 
+  test('that are replaced show one packet whole, whatever their times, however many came and who else watches', () => {
+    const inventory = (count: number, meta: DataFrame['meta']) =>
+      createDataFrame({
+        refId: 'A',
+        meta,
+        fields: [
+          { name: 'gpu', type: FieldType.string, values: Array.from({ length: count }, (_, i) => `${i}`) },
+          {
+            name: 'xid_time',
+            type: FieldType.time,
+            values: Array.from({ length: count }, (_, i) => (i % 3 === 1 ? START - i * 3_600_000 : null)),
+          },
+        ],
+      });
+    const { seen } = open(() => answer(inventory(2, custom('replace'))));
+    for (let packet = 0; packet < 20; packet++) {
+      live.push('q/0', inventory(149, {}));
+      jest.advanceTimersByTime(1000);
+      expect(cellsOf(shown(seen))).toEqual(cellsOf(inventory(149, {})));
+    }
+    const second = open(() => answer(inventory(149, custom('replace'))));
+    live.push('q/0', inventory(1000, {}));
+    jest.advanceTimersByTime(100);
+    for (const panel of [seen, second.seen]) {
+      expect(cellsOf(shown(panel))).toEqual(cellsOf(inventory(1000, {})));
+    }
+  });
+
   test('that grow show each row once', () => {
     const event = (rows: Array<[number, string]>, meta: DataFrame['meta']) =>
       createDataFrame({
@@ -310,6 +338,35 @@ describe('tables', () => {
     live.push('q/0', event([[71, 'again']], {}));
     jest.advanceTimersByTime(100);
     expect(cellsOf(shown(seen)).map(([, text]) => text)).toEqual(['returned', 'again']);
+  });
+
+  test('that grow repeat nothing for a heartbeat or a new subscription, and are not silent while heartbeats come', () => {
+    const events = (rows: number[], meta: DataFrame['meta'] = {}) =>
+      createDataFrame({
+        refId: 'A',
+        meta,
+        fields: [
+          { name: 'time', type: FieldType.time, values: rows.map((second) => START + second * 1000) },
+          { name: 'text', type: FieldType.string, values: rows.map((second) => `event ${second}`) },
+        ],
+      });
+    const first = open(() => answer(events([0], custom('append'))));
+    live.push('q/0', events([1]));
+    live.push('q/0', events([1]));
+    jest.advanceTimersByTime(100);
+    first.close();
+    const { seen } = open(() => answer(events([0, 1], custom('append'))));
+    for (let second = 5; second <= 45; second += 5) {
+      live.push('q/0', second === 20 ? events([0, 1]) : events([], { custom: { rows: 0 }, notices: [] }));
+      jest.advanceTimersByTime(5000);
+      expect(cellsOf(shown(seen)).map(([, text]) => text)).toEqual(['event 0', 'event 1']);
+      expect(notices(seen)).toEqual([]);
+    }
+    jest.advanceTimersByTime(15_000);
+    expect(notices(seen)[0]).toMatch(/^No live sample for 15 s/);
+    live.push('q/0', events([]));
+    jest.advanceTimersByTime(100);
+    expect(notices(seen)).toEqual([]);
   });
 
   test('of a fleet get their values as cells, and are asked for again when they are laid out anew', () => {

@@ -10,7 +10,7 @@ import { catchError, defer, endWith, map, Observable, of, Subject, switchMap, ta
 
 import { messageOf } from '../../shared/messageOf';
 import { type LiveContinuation } from '../types';
-import { AppendedTable } from './AppendedTable';
+import { AppendedTable, MAX_BUFFER_ROWS } from './AppendedTable';
 import { CellTable } from './CellTable';
 import { type Continued } from './Continued';
 import { failureOf } from './failureOf';
@@ -32,6 +32,9 @@ const POLL_MS = 10_000;
 
 /** Rows of Grafana's own buffer beyond what the range needs. */
 const SPARE_ROWS = 60;
+
+/** The longest table that is sent again and again. */
+const MAX_TABLE_ROWS = 1000;
 
 /** What stands between a panel and its stream. Several may hold at once. */
 export interface Troubles {
@@ -82,6 +85,8 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
     // Grafana hands out its own buffer while one subscribes; only what comes after is from the server.
     let subscribed = false;
     let awaited = false;
+    // Where nothing may happen for long, packets without news tell that the stream lives; its first may be Grafana's answer.
+    let answers = 0;
 
     const update = (change: Troubles) => {
       troubles = { ...troubles, ...change };
@@ -95,6 +100,7 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
       }
       if (subscribed) {
         answered.next();
+        answers++;
         if (awaited) {
           awaited = false;
           update({ channel: undefined });
@@ -109,6 +115,11 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
       } else if (timeline.overlay(packet.frame) > 0) {
         heard.next();
         update({ channel: undefined, silence: undefined });
+      } else if (continuation.mode === 'append' && answers > 1) {
+        heard.next();
+        if (troubles.silence || JSON.stringify([outdated, told]) !== before) {
+          update({ silence: undefined });
+        }
       } else if (JSON.stringify([outdated, told]) !== before) {
         update({});
       }
@@ -180,19 +191,29 @@ function packets(
     if (!address) {
       return of({ failure: `the channel ${continuation.path} has no valid address` });
     }
-    const byRows = continuation.mode === undefined || continuation.mode === 'append';
+    const { mode, rangeMs, stepMs } = continuation;
+    const byRows = mode === undefined || mode === 'append';
     return live
       .getDataStream({
         // Grafana 13 calls `stream` what was `namespace` before.
         addr: { ...address, ...{ stream: uid, namespace: uid }, data: continuation.data },
         // Packets of the other modes have columns of their own, or replace everything.
         frame: byRows ? dataFrameToJSON(history) : undefined,
-        buffer: {
-          // Grafana cuts to the panel's width by default, which would cut a longer history.
-          maxLength: history.length + Math.ceil(continuation.rangeMs / continuation.stepMs) + SPARE_ROWS,
-          maxDelta: continuation.rangeMs,
-          action: byRows ? StreamingFrameAction.Append : StreamingFrameAction.Replace,
-        },
+        buffer: byRows
+          ? {
+              // Grafana cuts to the panel's width by default, which would cut a longer history.
+              maxLength: Math.min(
+                history.length + Math.ceil(rangeMs / stepMs) + SPARE_ROWS,
+                mode === 'append' ? MAX_BUFFER_ROWS : Infinity
+              ),
+              maxDelta: rangeMs,
+              action: StreamingFrameAction.Append,
+            }
+          : {
+              // A delta would cut a table by its first time column, in which rows are not in order.
+              maxLength: mode === 'replace' ? MAX_TABLE_ROWS : 1,
+              action: StreamingFrameAction.Replace,
+            },
       })
       .pipe(map(toPacket), endWith({ failure: 'the stream ended' }));
   }).pipe(catchError((error: unknown) => of({ failure: messageOf(error) })));

@@ -5,14 +5,14 @@ import {
   LoadingState,
   StreamingDataFrame,
 } from '@grafana/data';
-import { type GrafanaLiveSrv, type LiveDataStreamOptions } from '@grafana/runtime';
-import { BehaviorSubject, NEVER, Observable, Subject } from 'rxjs';
+import { type GrafanaLiveSrv, type LiveDataStreamOptions, StreamingFrameAction } from '@grafana/runtime';
+import { BehaviorSubject, map, NEVER, Observable, Subject } from 'rxjs';
 
 /** A channel as a test drives it. */
 interface FakeChannel {
-  options: LiveDataStreamOptions;
   buffer: StreamingDataFrame;
-  responses: Subject<DataQueryResponse>;
+  /** Each packet, with what Grafana reports beside it. */
+  packets: Subject<Partial<DataQueryResponse>>;
 }
 
 /** Grafana Live with its real buffer and without a network. Channels keep their buffer, as they do for five seconds. */
@@ -34,9 +34,10 @@ export class FakeLive implements GrafanaLiveSrv {
       this.watchers++;
       const channel = this.channels.get(options.addr.path) ?? this.open(options);
       channel.buffer.resize(options.buffer ?? {});
-      subscriber.next(responseOf(channel.buffer));
-      const forwarding = channel.responses.subscribe(subscriber);
-      const answer = setTimeout(() => this.answers && subscriber.next(responseOf(channel.buffer)), 20);
+      const response = () => responseOf(channel.buffer, options);
+      subscriber.next(response());
+      const forwarding = channel.packets.pipe(map((beside) => ({ ...response(), ...beside }))).subscribe(subscriber);
+      const answer = setTimeout(() => this.answers && subscriber.next(response()), 20);
       return () => {
         this.watchers--;
         clearTimeout(answer);
@@ -47,23 +48,22 @@ export class FakeLive implements GrafanaLiveSrv {
 
   /** Rows arrive on a channel. */
   push(path: string, frame: DataFrame) {
-    const { buffer, responses } = this.at(path);
+    const { buffer, packets } = this.at(path);
     const { schema, data } = dataFrameToJSON(frame);
     const schemaIsKnown = buffer.fields.length === frame.fields.length && !frame.meta?.notices;
     buffer.push(schemaIsKnown ? { data } : { schema, data });
-    responses.next(responseOf(buffer));
+    packets.next({});
   }
 
   /** Grafana reports an error on a channel, which stays subscribed. */
   fail(path: string, message: string) {
-    const { buffer, responses } = this.at(path);
     // LiveDataStream reports errors in a member that the type calls deprecated.
-    responses.next(Object.assign(responseOf(buffer), { state: LoadingState.Error, error: { message } }));
+    this.at(path).packets.next(Object.assign({ state: LoadingState.Error }, { error: { message } }));
   }
 
   /** A channel ends. */
   end(path: string) {
-    this.at(path).responses.complete();
+    this.at(path).packets.complete();
   }
 
   getStream = () => NEVER;
@@ -71,11 +71,13 @@ export class FakeLive implements GrafanaLiveSrv {
   publish = () => Promise.reject(new Error('nothing is published in tests'));
 
   private open(options: LiveDataStreamOptions): FakeChannel {
-    const buffer = StreamingDataFrame.empty(options.buffer);
+    // Whatever a subscriber wants of it, Grafana's buffer of a channel appends.
+    const buffer = StreamingDataFrame.empty({ maxLength: 100 });
+    buffer.resize(options.buffer ?? {});
     if (options.frame) {
       buffer.push(options.frame);
     }
-    const channel = { options, buffer, responses: new Subject<DataQueryResponse>() };
+    const channel = { buffer, packets: new Subject<Partial<DataQueryResponse>>() };
     this.channels.set(options.addr.path, channel);
     return channel;
   }
@@ -89,6 +91,17 @@ export class FakeLive implements GrafanaLiveSrv {
   }
 }
 
-function responseOf(buffer: StreamingDataFrame): DataQueryResponse {
-  return { key: 'xstr/0', state: LoadingState.Streaming, data: [buffer] };
+/** Those that replace see the newest packet alone, cut to their own measure. */
+function responseOf(buffer: StreamingDataFrame, options: LiveDataStreamOptions): DataQueryResponse {
+  const last = options.buffer?.action === StreamingFrameAction.Replace;
+  const frame = last
+    ? StreamingDataFrame.deserialize(
+        buffer.serialize(
+          undefined,
+          { maxLength: 1000, maxDelta: Infinity, ...options.buffer },
+          { maxLength: buffer.packetInfo.length }
+        )
+      )
+    : buffer;
+  return { key: 'xstr/0', state: LoadingState.Streaming, data: [frame] };
 }

@@ -9,7 +9,12 @@ import {
   LoadingState,
   StreamingDataFrame,
 } from '@grafana/data';
-import { type GrafanaLiveSrv, type LiveDataStreamOptions, toDataQueryError } from '@grafana/runtime';
+import {
+  type GrafanaLiveSrv,
+  type LiveDataStreamOptions,
+  StreamingFrameAction,
+  toDataQueryError,
+} from '@grafana/runtime';
 import { Centrifuge, type Subscription } from 'centrifuge';
 import { BehaviorSubject, Observable, Subject } from 'rxjs';
 
@@ -71,7 +76,7 @@ export class PreviewLiveSrv implements GrafanaLiveSrv {
       const response = (error?: Error): DataQueryResponse => ({
         key: key ?? channel.id,
         state: error ? LoadingState.Error : LoadingState.Streaming,
-        data: channel.frame.fields.length > 0 ? [channel.frame] : [],
+        data: channel.frame.fields.length > 0 ? [channel.view(buffer)] : [],
         errors: error && [toDataQueryError(error)],
       });
       const updates = channel.updates.subscribe(() => observer.next(response()));
@@ -144,8 +149,19 @@ class Channel {
       this.frame.resize(options);
     }
     if (frame && this.frame.length === 0) {
-      this.frame = StreamingDataFrame.fromDataFrameJSON(frame, { ...this.frame.options, ...options });
+      this.frame = StreamingDataFrame.fromDataFrameJSON(frame, this.frame.options);
     }
+  }
+
+  /** What a subscriber sees of the buffer, which has the rows of every packet: those that replace see the newest packet alone. */
+  view(options?: LiveDataStreamOptions['buffer']): StreamingDataFrame {
+    if (options?.action !== StreamingFrameAction.Replace) {
+      return this.frame;
+    }
+    const newest = { maxLength: this.frame.packetInfo.length };
+    return StreamingDataFrame.deserialize(
+      this.frame.serialize(undefined, { maxLength: 1000, maxDelta: Infinity, ...options }, newest)
+    );
   }
 
   hold(): () => void {
