@@ -2,7 +2,9 @@ package panelbench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"testing"
 )
@@ -22,8 +24,8 @@ type measured struct {
 // BenchmarkFleetPanel draws 100,000 cells of which every value changes with each frame, as the panel does and with a
 // rectangle for each cell. Times of scripts are those of one frame; drawn is until the pixels can be read.
 func BenchmarkFleetPanel(b *testing.B) {
-	if _, err := exec.LookPath("node"); err != nil {
-		b.Skip("needs Node.js and Chromium: ", err)
+	if missing := whatIsMissing(); missing != "" {
+		b.Skip(missing)
 	}
 	var m measured
 	cmd := exec.CommandContext(b.Context(), "node", "src/panel/bench/run.mjs", "60")
@@ -49,4 +51,26 @@ func BenchmarkFleetPanel(b *testing.B) {
 		"frames/s": m.FramesPerSecond,
 	})
 	report("fillRect", map[string]float64{"script-ms": m.RivalScriptMs, "drawn-ms": m.RivalMs})
+}
+
+// whatIsMissing says what has to be installed before a browser can be measured; "" when nothing has.
+func whatIsMissing() string {
+	if _, err := exec.LookPath("node"); err != nil {
+		return "the fleet panel is measured in a browser that Node.js starts: install Node.js 20 or newer"
+	}
+	if _, err := os.Stat("../../node_modules/@playwright/test"); err != nil {
+		return "the fleet panel is measured in a browser with the front end's packages: run npm ci"
+	}
+	if named := cmp.Or(os.Getenv("CHROMIUM_PATH"), os.Getenv("CHROMIUM")); named != "" {
+		if _, err := os.Stat(named); err != nil {
+			return "the fleet panel is measured in Chromium, and there is none at " + named + ": change CHROMIUM_PATH"
+		}
+		return ""
+	}
+	for _, path := range []string{"/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"} {
+		if _, err := os.Stat(path); err == nil {
+			return ""
+		}
+	}
+	return "the fleet panel is measured in Chromium: install Debian's package chromium, or name a browser with CHROMIUM_PATH"
 }
