@@ -119,7 +119,7 @@ func lostGPUs() Panel {
 }
 
 func gpusPresent() Panel {
-	return value("GPUs + MIG", "gpu_uuid", ask(query.TypeInventory).with("live", false), Help{
+	return value("GPUs + MIG", "gpu_uuid", ask(query.TypeInventory), Help{
 		Shows:   "how many GPUs and MIG instances there are, whether agents or exporters tell of them; also those that were there in the range and are gone.",
 		Matters: "because every average is over these, and a rack that is not scraped is in no average.",
 		Do:      "compare with what was bought. Fewer: see the table of GPUs that are gone, and Monitoring the monitoring.",
