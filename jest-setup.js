@@ -3,7 +3,8 @@ import './.config/jest-setup';
 import { configure } from '@testing-library/react';
 
 // Nothing here is hidden from assistive technology, and finding that out of every ancestor's style is most of a test's time.
-configure({ defaultHidden: true });
+// What a test waits for may take long on a busy machine.
+configure({ defaultHidden: true, asyncUtilTimeout: 15_000 });
 
 // Grafana's lists measure text on a canvas and show what fits into their box; jsdom has neither canvas nor layout.
 HTMLCanvasElement.prototype.getContext = () => ({ measureText: (text) => ({ width: text.length * 8 }) });

@@ -1,9 +1,6 @@
-import { configure, render } from '@testing-library/react';
+import { render } from '@testing-library/react';
 import React, { type ReactNode } from 'react';
 import { MemoryRouter, Route, Routes, useLocation } from 'react-router-dom';
-
-// Whole pages are rendered, which takes its time on a busy machine.
-configure({ asyncUtilTimeout: 15_000 });
 
 /** Shows a page at an address; the function that comes back gives the present one. */
 export function showAt(address: string, path: string, page: ReactNode): () => string {
