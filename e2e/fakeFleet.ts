@@ -68,7 +68,14 @@ export function matrixFrame(fleet: FakeFleet) {
 
 /** A dashboard of one fleet panel. */
 export function fleetDashboard(uid: string, { gpus }: FakeFleet) {
-  const variable = (name: string) => ({ type: 'textbox', name, query: '', current: { value: '' } });
+  const variable = (name: string) => ({
+    type: 'custom',
+    name,
+    query: 'node-0,node-1',
+    multi: true,
+    includeAll: true,
+    current: { text: ['All'], value: ['$__all'] },
+  });
   return {
     meta: {},
     dashboard: {

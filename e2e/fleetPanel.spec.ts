@@ -68,7 +68,8 @@ test('hovering tells what a cell is', async ({ page }, testInfo) => {
   await serve(page, { gpus: 16, absentEach: 0, migEach: 0 });
   const map = await open(page);
   const box = (await map.boundingBox())!;
-  await page.mouse.move(box.x + 30, box.y + 50);
+  // In the first cell, which is below its group's name.
+  await page.mouse.move(box.x + 30, box.y + 150);
   await expect(page.getByText(/node-0 GPU 0/).last()).toBeVisible();
   await page.screenshot({ path: testInfo.outputPath('fleet-hover.png') });
 });
