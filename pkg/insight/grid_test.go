@@ -36,6 +36,14 @@ func TestAbsentValuesAreLeftOut(t *testing.T) {
 	assert.True(t, math.IsNaN(At([]float64{1}, -1)))
 }
 
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		90 * time.Second: "90 seconds", 119 * time.Minute: "119 minutes", 6 * time.Hour: "6 hours", 72 * time.Hour: "3 days",
+	} {
+		assert.Equal(t, want, Span(d))
+	}
+}
+
 func TestWords(t *testing.T) {
 	assert.Equal(t, "none", NoConfidence.String())
 	assert.Equal(t, "medium", Medium.String())

@@ -117,12 +117,12 @@ func own(devices *insight.Devices, i int, values []float64, b *Baseline, o Optio
 func (r *Result) warm(now, worst Basis, known time.Duration) {
 	switch {
 	case now == Nothing:
-		r.WarmUp = fmt.Sprintf("There is no band yet: it takes a day of history, %s are known.", span(known))
+		r.WarmUp = fmt.Sprintf("There is no band yet: it takes a day of history, %s are known.", insight.Span(known))
 	case worst == Nothing:
 		r.WarmUp = "A part of the range is too early for a band."
 		r.Confidence = insight.Low
 	case worst == HourOfDay:
-		r.WarmUp = fmt.Sprintf("Compared with the same hour of the days before: it takes a week to know the hours of a week, %s are known.", span(known))
+		r.WarmUp = fmt.Sprintf("Compared with the same hour of the days before: it takes a week to know the hours of a week, %s are known.", insight.Span(known))
 		r.Confidence = insight.Low
 	case worst == HourOfWeek:
 		r.WarmUp = "Compared with one week before: with a second one the band is surer."

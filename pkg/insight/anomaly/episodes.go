@@ -105,7 +105,7 @@ func (l Limits) episode(points []Point, from, to int, step time.Duration, above 
 	if !above {
 		limit, word = p.Lower, "below"
 	}
-	e.Text = fmt.Sprintf("%s where %s is usual: %s %s for %s.", amount(p.Value, unit), amount(p.Expected, unit), word, amount(limit, unit), span(time.Duration(e.End-e.Start)*time.Millisecond))
+	e.Text = fmt.Sprintf("%s where %s is usual: %s %s for %s.", amount(p.Value, unit), amount(p.Expected, unit), word, amount(limit, unit), insight.Span(time.Duration(e.End-e.Start)*time.Millisecond))
 	e.Evidence = insight.Evidence{Metric: metric, Value: p.Value, Unit: unit, Limit: limit, Above: above, Text: e.Text}
 	return e
 }
@@ -123,17 +123,5 @@ func amount(v float64, unit gpu.Unit) string {
 		return fmt.Sprintf("%.3g GiB", v/(1<<30))
 	default:
 		return fmt.Sprintf("%.4g", v)
-	}
-}
-
-// span is a duration as people say it.
-func span(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%.0f days", d.Hours()/24)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%.0f hours", d.Hours())
-	default:
-		return fmt.Sprintf("%.0f minutes", d.Minutes())
 	}
 }

@@ -58,7 +58,7 @@ func Learn(devices *insight.Devices, field insight.Field, class insight.Class, b
 	length := time.Duration(len(devices.Times)) * devices.Step
 	out.Weeks = length.Hours() / weekly
 	if len(all) < leastLearned || length < leastSpan {
-		out.Text = fmt.Sprintf("Too little history for thresholds: %d values over %s; it takes %d over a day, better over two weeks.", len(all), span(length), leastLearned)
+		out.Text = fmt.Sprintf("Too little history for thresholds: %d values over %s; it takes %d over a day, better over two weeks.", len(all), insight.Span(length), leastLearned)
 		return out
 	}
 	slices.Sort(all)

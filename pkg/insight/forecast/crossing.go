@@ -121,17 +121,17 @@ func (r *Result) say(t Target) string {
 	case Likely:
 		in, _ := r.In(c.Likely)
 		early, _ := r.In(c.Earliest)
-		fmt.Fprintf(&out, " It is expected to reach %s in %s, at the earliest in %s", limit, span(in), span(early))
+		fmt.Fprintf(&out, " It is expected to reach %s in %s, at the earliest in %s", limit, insight.Span(in), insight.Span(early))
 		if late, ok := r.In(c.Latest); ok {
-			fmt.Fprintf(&out, ", at the latest in %s.", span(late))
+			fmt.Fprintf(&out, ", at the latest in %s.", insight.Span(late))
 		} else {
-			fmt.Fprintf(&out, ", and it may not within %s.", span(r.horizon()))
+			fmt.Fprintf(&out, ", and it may not within %s.", insight.Span(r.horizon()))
 		}
 	case Possible:
 		early, _ := r.In(c.Earliest)
-		fmt.Fprintf(&out, " It is not expected to reach %s within %s, but might in %s.", limit, span(r.horizon()), span(early))
+		fmt.Fprintf(&out, " It is not expected to reach %s within %s, but might in %s.", limit, insight.Span(r.horizon()), insight.Span(early))
 	case Never:
-		fmt.Fprintf(&out, " It does not reach %s within %s.", limit, span(r.horizon()))
+		fmt.Fprintf(&out, " It does not reach %s within %s.", limit, insight.Span(r.horizon()))
 	case NoLimit:
 	}
 	if skill := r.Backtest.Skill(); r.Method != Last && skill > 0.005 {
@@ -169,20 +169,6 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return strconv.Itoa(n) + " " + many
-}
-
-// span is a duration as people say it.
-func span(d time.Duration) string {
-	switch {
-	case d >= 2*day:
-		return fmt.Sprintf("%.0f days", d.Hours()/24)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%.0f hours", d.Hours())
-	case d >= 2*time.Minute:
-		return fmt.Sprintf("%.0f minutes", d.Minutes())
-	default:
-		return fmt.Sprintf("%.0f seconds", d.Seconds())
-	}
 }
 
 // amount is a value with its unit, in three digits.

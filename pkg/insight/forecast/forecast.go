@@ -83,7 +83,7 @@ func Project(s Series, t Target) Result {
 	}
 	if known := time.Duration(len(w.y)) * w.step; horizon > reachOf*known {
 		horizon = reachOf * known
-		r.Notes = append(r.Notes, fmt.Sprintf("Looked only %s ahead: %s of history say nothing of later.", span(horizon), span(known)))
+		r.Notes = append(r.Notes, fmt.Sprintf("Looked only %s ahead: %s of history say nothing of later.", insight.Span(horizon), insight.Span(known)))
 	}
 	ahead := max(1, int((horizon+w.step-1)/w.step))
 	sl := overall(&w, &r.Trend)
@@ -243,7 +243,7 @@ func (r *Result) tooShort(w *work, step time.Duration) {
 	need := fewest - w.present
 	r.Wanting = fmt.Sprintf("%s, %d are needed", count(w.present, "value", "values"), fewest)
 	if step > 0 && step < day {
-		r.Wanting += fmt.Sprintf(": %s more at one each %s", span(time.Duration(need)*step), span(step))
+		r.Wanting += fmt.Sprintf(": %s more at one each %s", insight.Span(time.Duration(need)*step), insight.Span(step))
 	}
 	r.Text = "Too little history for a forecast: " + r.Wanting + "."
 }

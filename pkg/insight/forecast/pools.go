@@ -118,7 +118,7 @@ func (j *judging) pool(p Pool) {
 	}
 	severity, text := insight.Info, fmt.Sprintf("All %.0f %s are in use now.", p.Total, p.Name)
 	if r.Crossing.Outlook != Reached {
-		text = fmt.Sprintf("All %.0f %s are expected to be in use in %s.", p.Total, p.Name, span(in))
+		text = fmt.Sprintf("All %.0f %s are expected to be in use in %s.", p.Total, p.Name, insight.Span(in))
 		if days <= j.limits.CapacityWarnDays {
 			severity = insight.Warning
 		}

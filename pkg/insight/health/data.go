@@ -73,7 +73,7 @@ func (b *board) stale() {
 		return
 	}
 	b.add(insight.Reason{
-		ID: staleID, Severity: insight.Warning, Text: fmt.Sprintf("The values have not moved for %.0f minutes although the GPU works.", (time.Duration(at-start+1) * b.step).Minutes()),
+		ID: staleID, Severity: insight.Warning, Text: fmt.Sprintf("The values have not moved for %s although the GPU works.", insight.Span(time.Duration(at-start+1)*b.step)),
 		Evidence: []insight.Evidence{b.evidence(power, gpu.Watts, now, math.NaN(), false, fmt.Sprintf("%g W all the time", now))},
 		Action:   operator("Restart the exporter; when that does not help look whether the driver answers.", "stale"),
 		Since:    b.times[start],

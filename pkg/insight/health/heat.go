@@ -16,6 +16,9 @@ func (b *board) heat() {
 	if v, found := b.at(margin); found && b.model.hasMargin {
 		if h := b.held(b.values[margin], lasting, 1, func(x float64) bool { return x < low }); h.is {
 			severity, text := insight.Warning, fmt.Sprintf("The GPU is %.0f °C from slowing down.", v)
+			if v < 0.5 {
+				text = "The GPU is as hot as it may be, and slows down."
+			}
 			if beyond := b.held(b.values[margin], lasting, 1, func(x float64) bool { return x < b.model.marginCritical }); beyond.is {
 				severity, text, h = insight.Critical, fmt.Sprintf("The GPU is %.0f °C beyond its temperature limit.", -v), beyond
 				low = b.model.marginCritical
