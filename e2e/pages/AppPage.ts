@@ -30,7 +30,7 @@ export class AppPage {
   async barriers(): Promise<string[]> {
     const { violations } = await new AxeBuilder({ page: this.page })
       .include('main')
-      // Grafana's own mark of a panel that streams is a button without a name.
+      // Grafana's own buttons in a panel's header, to end a stream and to cancel a slow query, have no name, and take none.
       .exclude('button[class*="panel-header-item"]')
       .analyze();
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
