@@ -22,7 +22,7 @@ export function fakeCanvas(): Drawn {
       }
     );
   jest.spyOn(HTMLCanvasElement.prototype, 'getContext').mockImplementation(function (this: HTMLCanvasElement) {
-    return contextOf(this) as unknown as GPUCanvasContext;
+    return contextOf(this) as unknown as CanvasRenderingContext2D;
   });
   return drawn;
 }
