@@ -174,8 +174,8 @@ func thermals() Board {
 				throttleShare("At power cap", "gpu_throttle_power_seconds_total", "the power cap", "normal for training at full load. In inference: raise the cap where the room allows it."),
 				powerTotal(), energy()}},
 			{Title: "Models and their limits", Panels: []Panel{memoryByModel(), powerByModel(), bars("Hottest GPU, by model", metric("gpu_temperature_celsius").by("model", "max"), Help{Shows: "the temperature of the hottest GPU of each model.", Matters: "because it says which racks to look at.", Do: "one model alone: its fans or cold plates."}, rising(83, 90), between(20, 100), rounded(0), otherwise("not exported"))}},
-			{Title: "Heat", Panels: []Panel{heat("Temperatures", "gpu_temperature_celsius", fleetHelp("temperature", "one cell far above the others is one GPU with a problem; the whole band rising is the room")), temperature().most(10).titled("Hottest GPUs"), throttleByCause(), fans()}},
-			{Title: "Power", Panels: []Panel{powerByNode(), powerAndLimit().most(10).titled("Hungriest GPUs, and limits"), smClock(), throttledByHeat().most(10)}},
+			{Title: "Heat", Panels: []Panel{heat("Temperatures", "gpu_temperature_celsius", fleetHelp("temperature", "one cell far above the others is one GPU with a problem; the whole band rising is the room")), temperature().most().titled("Hottest GPUs"), throttleByCause(), fans()}},
+			{Title: "Power", Panels: []Panel{powerByNode(), powerAndLimit().most().titled("Hungriest GPUs, and limits"), smClock(), throttledByHeat().most()}},
 			{Title: "Ahead", Panels: []Panel{temperatureAhead(), oddNow("gpu_temperature_celsius")}},
 		},
 	}
@@ -189,7 +189,7 @@ func interconnect() Board {
 		Needs:    "dcgm-exporter's default fields have PCIe replays and NVLink throughput; links up and fabric are the agent's.", Variables: []string{"cluster", "node", "gpu", "model"}, From: "now-6h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{replays().sized(8, 4), linksUp().sized(8, 4), fabric().sized(8, 4)}},
-			{Title: "NVLink", Panels: []Panel{nvlinkTotal(), nvlinkErrors(), nvlinkTraffic().most(10).sized(full, chartHeight)}},
+			{Title: "NVLink", Panels: []Panel{nvlinkTotal(), nvlinkErrors(), nvlinkTraffic().most().sized(full, chartHeight)}},
 			{Title: "PCIe", Panels: []Panel{pcieTraffic(), pcieGeneration(), pcieWidth(), linkErrors("PCIe replays", Help{Shows: "PCIe replays a second, of the GPUs with the most.", Matters: "because each is a transfer that was repeated.", Do: "a steady rate on one board: reseat it or its riser."}, metric("gpu_pcie_replay_errors_total").top(10))}},
 			{Title: "Chip-to-chip", Panels: []Panel{c2c()}},
 		},

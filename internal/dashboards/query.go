@@ -38,9 +38,6 @@ func (q Query) by(dimension, aggregation string) Query {
 	return q.with("aggregateBy", dimension).with("aggregation", aggregation)
 }
 
-// quantile is a quantile or the mean of a histogram.
-func (q Query) quantile(of string) Query { return q.with("aggregation", of) }
-
 // legend names the lines.
 func (q Query) legend(text string) Query { return q.with("legend", text) }
 

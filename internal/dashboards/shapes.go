@@ -60,10 +60,10 @@ func grid(title string, q Query, help Help, columns []column, changes ...change)
 	return panel(title, full, tableHeight, help, look{kind: "table", unitless: true, columns: columns}, []Query{q}, changes)
 }
 
-// most keeps the lines of a chart with the highest values, for boards of a whole fleet.
-func (p Panel) most(k int) Panel {
+// most keeps the ten lines of a chart with the highest values, for boards of a whole fleet.
+func (p Panel) most() Panel {
 	p.Queries = append([]Query{}, p.Queries...)
-	p.Queries[0] = p.Queries[0].top(k)
+	p.Queries[0] = p.Queries[0].top(10)
 	return p
 }
 

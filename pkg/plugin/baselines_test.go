@@ -61,11 +61,11 @@ func uncached(t *testing.T, r prometheus.Registerer, stores ...*counted) *Dataso
 	for i, s := range stores {
 		endpoints = append(endpoints, fmt.Sprintf(`{"id":"e%d","url":%q}`, i, promtest.Serve(t, s)))
 	}
-	make, err := Factory(r)
+	factory, err := Factory(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	instance, err := make(t.Context(), backend.DataSourceInstanceSettings{JSONData: []byte(
+	instance, err := factory(t.Context(), backend.DataSourceInstanceSettings{JSONData: []byte(
 		`{"cache":{"maxBytes":0},"clusters":[{"name":"north","endpoints":[` + strings.Join(endpoints, ",") + `]}],"agents":{"discovery":"off"}}`)})
 	if err != nil {
 		t.Fatal(err)

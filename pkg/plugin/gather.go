@@ -209,7 +209,7 @@ func (g *gathering) plan(ctx context.Context) {
 	}
 	g.from = start
 	// Whole steps more, so that the grid stays on the points that other queries have.
-	lead := (g.want.lead + w.Step - 1) / w.Step * w.Step
+	lead := (g.want.lead + w.Step - 1).Truncate(w.Step)
 	w.From, w.To = start.Add(w.Step-lead), end
 	g.window = w
 	first, last := g.span()

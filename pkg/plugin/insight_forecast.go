@@ -118,12 +118,12 @@ func (d *Datasource) knownMetric(name string) error {
 	return err //nolint:wrapcheck // it names the field
 }
 
-// forecastDevice is the device of a forecast, false for a pool or a workload.
-func (j *judgement) forecastDevice(f forecast.Forecast) (insight.Subject, bool) {
+// forecastDevice is the device of a forecast; a pool or a workload has none.
+func (j *judgement) forecastDevice(f forecast.Forecast) insight.Subject {
 	if f.Subject < 0 {
-		return insight.Subject{Device: gpu.Device{Index: -1}}, false
+		return insight.Subject{Device: gpu.Device{Index: -1}}
 	}
-	return j.gathered.devices.Subjects[f.Subject], true
+	return j.gathered.devices.Subjects[f.Subject]
 }
 
 // forecastLines are the lines of every forecast: what is expected, with its interval. Those of the past are what the method
@@ -155,12 +155,10 @@ func (j *judgement) forecastTable(rows []forecast.Forecast, o frames.Options) *d
 	t := frames.SheetOf(rows)
 	t.Text("name", func(f forecast.Forecast) string { return f.Name })
 	t.Device(func(f forecast.Forecast) gpu.Device {
-		s, _ := j.forecastDevice(f)
-		return s.Device
+		return j.forecastDevice(f).Device
 	})
 	t.Owners(func(f forecast.Forecast) []gpu.Owner {
-		s, _ := j.forecastDevice(f)
-		return s.Owners
+		return j.forecastDevice(f).Owners
 	})
 	t.Text("metric", func(f forecast.Forecast) string { return f.Field.Metric })
 	t.Text("unit", func(f forecast.Forecast) string { return string(f.Unit) })
@@ -245,8 +243,7 @@ func (j *judgement) forecastNumbers(all []forecast.Forecast, what string, o fram
 	t := frames.SheetOf(rows)
 	t.Text("name", func(f forecast.Forecast) string { return f.Name })
 	t.Device(func(f forecast.Forecast) gpu.Device {
-		s, _ := j.forecastDevice(f)
-		return s.Device
+		return j.forecastDevice(f).Device
 	})
 	t.Text("metric", func(f forecast.Forecast) string { return f.Field.Metric })
 	t.Number(name, unit, "", func(f forecast.Forecast) gpu.Reading { return known(value(f)) })

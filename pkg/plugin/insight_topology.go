@@ -253,7 +253,7 @@ func thickness(l topology.Link) float64 {
 // fragmentation and no room.
 func boardNumbers(all []topology.Board, o topologyOptions, said frames.Options) *data.Frame {
 	value := cmp.Or(o.Value, "trouble")
-	unit, of := gpu.Ratio, func(b topology.Board) float64 { return math.NaN() }
+	unit, of := gpu.Ratio, func(topology.Board) float64 { return math.NaN() }
 	switch value {
 	case "trouble":
 		unit, of = gpu.Code, func(b topology.Board) float64 { return trouble(b) }

@@ -92,7 +92,7 @@ func own(devices *insight.Devices, i int, values []float64, b *Baseline, o Optio
 	worst := TwoWeeks
 	for k := first; k < len(values); k++ {
 		at := devices.Times[k]
-		if h := floorDiv(at, hourMS); h != hour {
+		if h := hourOf(at); h != hour {
 			hour, expected = h, b.At(at)
 		}
 		p := point(at, values[k])

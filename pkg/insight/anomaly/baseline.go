@@ -62,7 +62,7 @@ func (b *Baseline) Add(at int64, v float64) bool {
 	if math.IsNaN(v) || math.Abs(v) > biggest {
 		return false
 	}
-	hour := int(floorDiv(at, hourMS))
+	hour := int(hourOf(at))
 	switch {
 	case b.newest == lateHour:
 		b.newest, b.first = hour, hour
@@ -179,7 +179,7 @@ type Expected struct {
 
 // At is what is expected at a time, Unix milliseconds, by what happened at least 23 hours before.
 func (b *Baseline) At(at int64) Expected {
-	hour := int(floorDiv(at, hourMS))
+	hour := int(hourOf(at))
 	if b.newest == lateHour {
 		return Expected{}
 	}
@@ -287,7 +287,7 @@ func (b *Baseline) UnmarshalBinary(raw []byte) error {
 		raw = raw[n:]
 	}
 	const farthest = math.MaxInt64 / hourMS
-	if heads[0] > farthest || heads[0] < -farthest || heads[1] > heads[0] || heads[1] < -farthest || floorDiv(heads[2], hourMS) != heads[0] {
+	if heads[0] > farthest || heads[0] < -farthest || heads[1] > heads[0] || heads[1] < -farthest || hourOf(heads[2]) != heads[0] {
 		return errStored
 	}
 	next.newest, next.first, next.last = int(heads[0]), int(heads[1]), heads[2]
@@ -326,12 +326,13 @@ func uvarint(raw []byte) (v uint64, rest []byte, ok bool) {
 	return v, raw[n:], true
 }
 
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
+// hourOf is the number of the hour that a time in Unix milliseconds is in.
+func hourOf(ms int64) int64 {
+	hour := ms / hourMS
+	if ms%hourMS < 0 {
+		hour--
 	}
-	return q
+	return hour
 }
 
 // wrap is the place of an hour in a ring of n.

@@ -18,10 +18,10 @@ const exact = 1e-6
 
 // plainly is what a baseline expects, worked out from all values at once.
 func plainly(times []int64, values []float64, at int64) (p1, p50, p99 float64, n int) {
-	hour := floorDiv(at, hourMS)
+	hour := hourOf(at)
 	var pool []float64
 	for i, t := range times {
-		h := floorDiv(t, hourMS)
+		h := hourOf(t)
 		for _, weeks := range []int64{1, 2} {
 			if d := h - (hour - weeks*weekly); d >= -1 && d <= 1 && !math.IsNaN(values[i]) && math.Abs(values[i]) <= biggest {
 				pool = append(pool, values[i])
