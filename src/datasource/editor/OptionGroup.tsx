@@ -53,7 +53,7 @@ const getStyles = (theme: GrafanaTheme2) => ({
     color: theme.colors.text.secondary,
     fontSize: theme.typography.bodySmall.fontSize,
     textAlign: 'left',
-    '&:hover': { background: theme.colors.action.hover },
+    '&:hover': { background: theme.colors.action.hover, color: theme.colors.text.primary },
     '&:focus-visible': { outline: `2px solid ${theme.colors.primary.main}`, outlineOffset: -2 },
     svg: { marginRight: theme.spacing(-1) },
   }),
