@@ -119,7 +119,7 @@ func (s *Stack) grafanaEnv() ([]string, error) {
 		"GF_PATHS_LOGS=" + filepath.Join(dir, "logs"),
 		"GF_PATHS_PLUGINS=" + plugins,
 		"GF_PATHS_PROVISIONING=" + provisioning,
-		"GF_PLUGINS_ALLOW_LOADING_UNSIGNED_PLUGINS=warpwatch-gpu-app,warpwatch-gpu-datasource",
+		"GF_PLUGINS_ALLOW_LOADING_UNSIGNED_PLUGINS=warpwatch-gpu-app,warpwatch-gpu-datasource,warpwatch-fleet-panel",
 		"GF_PLUGINS_PREINSTALL_DISABLED=true",
 		"GF_AUTH_ANONYMOUS_ENABLED=true",
 		"GF_AUTH_ANONYMOUS_ORG_ROLE=Admin",
