@@ -140,7 +140,9 @@ func (h *History) heldOn(ctx context.Context, e *endpoint, scope query.Scope, w 
 	var there, moved *answer
 	var errNow, errMoved error
 	var wg sync.WaitGroup
-	wg.Go(func() { there, errNow = e.query(ctx, instantPath, url.Values{"query": {now}, "time": {timestamp(w.End())}}) })
+	wg.Go(func() {
+		there, errNow = e.query(ctx, instantPath, url.Values{"query": {now}, "time": {timestamp(w.End())}})
+	})
 	wg.Go(func() { moved, errMoved = e.evaluateOurs(ctx, changes, false, w) })
 	wg.Wait()
 	if errNow != nil {

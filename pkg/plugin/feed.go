@@ -71,6 +71,8 @@ func (d *Datasource) feedOf(path string, c channel, q query.Query) (feed, error)
 		return d.processFeed(q), nil
 	case query.TypeEvents:
 		return d.eventFeed(path, q), nil
+	case query.TypeHealth:
+		return d.healthFeed(c, q)
 	}
 	return nil, fmt.Errorf("%w: queries of type %q are not streamed", errNoChannel, q.Type)
 }

@@ -82,10 +82,12 @@ func (d *Datasource) health(ctx context.Context, r request) (data.Frames, error)
 		return data.Frames{j.healthNumbers(result, rows, o.Value, j.options(ctx, missing, notices...))}, nil
 	}
 	rows, cut := cutRows(rows, r.query.Rows(), "GPUs, MIG instances and nodes")
-	said := j.options(ctx, missing, append(notices, cut...)...)
+	custom, silent := j.goesOnJudging(ctx, o, len(rows))
+	said := j.options(ctx, missing, slices.Concat(notices, cut, silent)...)
+	said.Custom = custom
 	told := func() frames.Options {
 		now := said
-		said.Notices, said.Executed = nil, ""
+		said.Notices, said.Executed, said.Custom = nil, "", nil
 		return now
 	}
 	return shownOf(o.Show, map[string]func() *data.Frame{

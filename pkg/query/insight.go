@@ -158,12 +158,17 @@ func (q Query) validatedInsight() Query {
 	return Query{
 		RefID: q.RefID, Type: q.Type, Scope: q.Scope, Filters: q.Filters, AggregateBy: ByIdentity, Source: q.Source, MaxRows: q.MaxRows,
 		Format: FormatTimeSeries, MinStep: q.MinStep, Options: q.Options,
+		// The others look at hours: what the last second adds does not show.
+		Live: q.Live && q.Type == TypeHealth,
 	}
 }
 
 // judged adds what is special about queries that judge to a canonical form.
 func (q Query) judged(doc *document) {
 	doc.Source, doc.MaxRows, doc.Options = unless(q.Source, SourceAuto), q.MaxRows, q.Options
+	if q.Type == TypeHealth && !q.Live {
+		doc.Live = new(bool)
+	}
 }
 
 // WithoutInstances is the scope without what it selects by MIG instance, but on the same boards: facts of a board are not

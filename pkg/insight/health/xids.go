@@ -57,7 +57,8 @@ type occurrence struct {
 func (p *pass) sortEvents(events []gpu.Event) {
 	p.events = make(map[gpu.Identity][]gpu.Event, min(len(events), len(p.grid.Subjects)))
 	p.shared = make(map[uint64][]sighting)
-	from, to := p.end()-int64(p.limits.XIDHours*3600*1000), p.end()
+	// The grid ends with its last whole step; what happened since then is not to wait for the next.
+	from, to := p.end()-int64(p.limits.XIDHours*3600*1000), p.end()+2*p.step.Milliseconds()
 	for _, e := range events {
 		id := e.Device.Parent()
 		if at := e.Time.UnixMilli(); (id.UUID == "" && e.Kind != gpu.KindXID) || at < from || at > to || (e.Kind == gpu.KindXID && e.XID == 0) {
