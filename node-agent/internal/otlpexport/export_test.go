@@ -26,6 +26,7 @@ import (
 	"github.com/warpwatch/warpwatch/node-agent/internal/snapshot"
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
 var testNode = snapshot.Node{Cluster: "north", Name: "n1", Version: "1.2.3", Epoch: "e1", Period: time.Second}
@@ -39,13 +40,16 @@ func testSchema(t testing.TB) *snapshot.Schema {
 	split := gpu.Device{Identity: gpu.Identity{Cluster: "north", Node: "n1", UUID: "GPU-b"}, Index: 1, Model: "NVIDIA H200", MIGEnabled: true}
 	slice := split
 	slice.GPUInstance, slice.MIGProfile, slice.MIGUUID = "7", "1g.18gb", "MIG-c"
-	s := &snapshot.Schema{Node: testNode, Devices: []gpu.Device{whole, split, slice}}
+	s := &snapshot.Schema{Node: testNode, Devices: []gpu.Device{whole, split, slice}, Wire: &wire.Schema{}}
 	for i, d := range s.Devices {
 		for m := range device.NumMetrics {
 			row, ok := c.Metric(m.String())
 			require.True(t, ok, m.String())
 			if !d.IsMIG() || m.PerInstance() {
 				s.Columns = append(s.Columns, snapshot.Column{Device: i, Metric: m, Row: row})
+				s.Wire.Columns = append(s.Wire.Columns, &wire.Column{
+					Device: uint32(i), Metric: m.String(), Multiplier: row.Multiplier, Divisor: row.Divisor,
+				})
 			}
 		}
 	}
