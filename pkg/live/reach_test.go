@@ -23,6 +23,7 @@ func TestOlderSamplesAreAskedForWhenSomebodyLooks(t *testing.T) {
 			after(time.Second)
 			n++
 			agent.Tick(watts(n)...)
+			synctest.Wait() // until whoever listens has it
 		}
 		for range 600 {
 			tick()
