@@ -105,6 +105,8 @@ func TestReasonsOfDarkPanels(t *testing.T) {
 		{map[string]any{"queryType": "events"}, nil, "No event in the range", "No event in the range"},
 		{map[string]any{"queryType": "events"}, nil, "", ""},
 		{map[string]any{"metric": "gpu_fan_speed_ratio"}, notice, "", notice[0]},
+		{map[string]any{"metric": "gpu_nvlink_replay_errors_total"}, notice, "", notice[0]},
+		{map[string]any{"metric": "gpu_nvlink_replay_errors_total"}, nil, "", ""},
 	} {
 		if got := reason(test.query, test.notices, known, test.empty); got != test.want {
 			t.Errorf("%v, %v, %q: %q, want %q", test.query, test.notices, test.empty, got, test.want)
