@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,43 +48,15 @@ func limitsOver[L interface {
 	return limits, nil
 }
 
-// limitsRead is limitsOver for limits that are plain numbers.
-func limitsRead[L interface{ Validate() error }](defaults L, s settings.Settings, queryType string) (L, error) {
-	limits := defaults
-	err := overlaid(s.Insight.Limits[queryType], &limits)
-	if err == nil {
-		err = limits.Validate()
-	}
-	if err != nil {
-		return defaults, fmt.Errorf("insight.limits.%s: %w", queryType, err)
-	}
-	return limits, nil
-}
-
 // resolved are the limits of a query, given in part, over those of the settings.
-func resolved[L interface{ Validate() error }](base L, part json.RawMessage) (L, error) {
-	limits := base
-	err := overlaid(part, &limits)
-	if err == nil {
-		err = limits.Validate()
-	}
+func resolved[L interface {
+	Merge(part json.RawMessage) (L, error)
+}](base L, part json.RawMessage) (L, error) {
+	limits, err := base.Merge(part)
 	if err != nil {
 		return base, fmt.Errorf("limits: %w", err)
 	}
 	return limits, nil
-}
-
-// overlaid reads what is given in part over what into has.
-func overlaid(part json.RawMessage, into any) error {
-	if len(part) == 0 {
-		return nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(part))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
 }
 
 // badOptions is what is wrong with the options of a query.

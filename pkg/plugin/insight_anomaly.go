@@ -36,7 +36,7 @@ type anomalyOptions struct {
 }
 
 func (d *Datasource) anomalyLimits() (anomaly.Limits, error) {
-	return limitsRead(anomaly.DefaultLimits(), d.settings, query.TypeAnomaly)
+	return limitsOver(anomaly.DefaultLimits(), d.settings, query.TypeAnomaly)
 }
 
 // anomaly answers what is not as it was, or not as its peers are.

@@ -61,7 +61,7 @@ func costOf(g *efficiency.Group, of func(efficiency.Cost) float64) float64 {
 }
 
 func (d *Datasource) efficiencyLimits() (efficiency.Limits, error) {
-	return limitsRead(efficiency.DefaultLimits(), d.settings, query.TypeEfficiency)
+	return limitsOver(efficiency.DefaultLimits(), d.settings, query.TypeEfficiency)
 }
 
 // tariff is what things cost, by the settings.

@@ -27,7 +27,7 @@ type forecastOptions struct {
 }
 
 func (d *Datasource) forecastLimits() (forecast.Limits, error) {
-	return limitsRead(forecast.DefaultLimits(), d.settings, query.TypeForecast)
+	return limitsOver(forecast.DefaultLimits(), d.settings, query.TypeForecast)
 }
 
 // mostHistory bounds how much of the past a forecast may ask for.

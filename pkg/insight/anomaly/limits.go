@@ -1,6 +1,7 @@
 package anomaly
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -23,6 +24,12 @@ type Limits struct {
 // DefaultLimits are the limits without settings.
 func DefaultLimits() Limits {
 	return Limits{Z: 3.5, MinChange: 0.05, DurationMinutes: 10, MinPeers: 4, WarnPerWeek: 1, CriticalPerWeek: 0.1}
+}
+
+// Merge puts limits that are given in part over these, which it does not change.
+func (l Limits) Merge(part json.RawMessage) (Limits, error) {
+	merged, err := insight.Overlay(l, part)
+	return merged, insight.Plain(err)
 }
 
 // Validate says which limits make no sense, by their keys.

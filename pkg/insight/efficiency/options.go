@@ -1,7 +1,6 @@
 package efficiency
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/insight"
 )
 
 // By is a dimension that hours can be split by.
@@ -104,15 +105,8 @@ func DefaultLimits() Limits {
 
 // Merge puts limits that are given in part over these.
 func (l Limits) Merge(part json.RawMessage) (Limits, error) {
-	merged := l
-	if len(part) > 0 {
-		decoder := json.NewDecoder(bytes.NewReader(part))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&merged); err != nil {
-			return l, fmt.Errorf("read limits: %w", err)
-		}
-	}
-	return merged, merged.Validate()
+	merged, err := insight.Overlay(l, part)
+	return merged, insight.Plain(err)
 }
 
 // Validate reports what in the limits cannot be.

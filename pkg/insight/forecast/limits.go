@@ -1,8 +1,11 @@
 package forecast
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/warpwatch/warpwatch/pkg/insight"
 )
 
 // Limits are the values that forecasts are held against where a query names none, and when they are worth a word.
@@ -31,6 +34,12 @@ func DefaultLimits() Limits {
 		MemoryRisky: 0.85, MemoryFlat: 0.02, MemoryFull: 1, KVCache: 0.95,
 		Margin: 0, RetiredPages: 63,
 	}
+}
+
+// Merge puts limits that are given in part over these, which it does not change.
+func (l Limits) Merge(part json.RawMessage) (Limits, error) {
+	merged, err := insight.Overlay(l, part)
+	return merged, insight.Plain(err)
 }
 
 // Validate says which limits make no sense, by their keys.

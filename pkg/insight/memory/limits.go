@@ -1,13 +1,14 @@
 package memory
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/warpwatch/warpwatch/pkg/insight"
 )
 
 // Limits are what memory is held against. Shares are from 0 to 1.
@@ -86,20 +87,7 @@ func (l Limits) Validate() error {
 }
 
 // Merge puts limits that are given in part over these, which it does not change.
-func (l Limits) Merge(part json.RawMessage) (Limits, error) {
-	merged := l
-	if len(part) > 0 {
-		decoder := json.NewDecoder(bytes.NewReader(part))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&merged); err != nil {
-			return l, err
-		}
-	}
-	if err := merged.Validate(); err != nil {
-		return l, err
-	}
-	return merged, nil
-}
+func (l Limits) Merge(part json.RawMessage) (Limits, error) { return insight.Overlay(l, part) }
 
 // Options are what a query may say.
 type Options struct {

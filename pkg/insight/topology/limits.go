@@ -1,14 +1,13 @@
 package topology
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/insight/mig"
 )
 
@@ -44,18 +43,8 @@ func (l Limits) Validate() error {
 
 // Merge puts limits that are given in part over these, which it does not change.
 func (l Limits) Merge(part json.RawMessage) (Limits, error) {
-	merged := l
-	if len(part) > 0 {
-		decoder := json.NewDecoder(bytes.NewReader(part))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&merged); err != nil {
-			return l, errors.New(strings.TrimPrefix(err.Error(), "json: "))
-		}
-	}
-	if err := merged.Validate(); err != nil {
-		return l, err
-	}
-	return merged, nil
+	merged, err := insight.Overlay(l, part)
+	return merged, insight.Plain(err)
 }
 
 // Options are what a query may say.
