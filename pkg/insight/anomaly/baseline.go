@@ -1,7 +1,6 @@
 package anomaly
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,7 +12,8 @@ const (
 	hourMS   = 3_600_000
 	weekly   = 7 * 24      // hours
 	ring     = 16*24 + 2   // hours that a baseline remembers
-	pending  = 64          // values of the newest hour that wait to be folded
+	typicals = 2           // weeks whose hours say what is typical
+	pending  = 256         // values of the newest hour that wait to be folded: more at once lose less
 	biggest  = 1e30        // no instrument reports more, and squares of it are numbers
 	version  = 1           // of the stored form
 	fewest   = 12          // values that a band is best made of
@@ -34,11 +34,9 @@ type Baseline struct {
 	open   []float32 // values of the newest hour that are not in its cell yet
 
 	mads   [weekly]float32 // of each hour of the week; unknown without values
-	stale  [weekly]bool    // to be computed again
-	dirty  bool
-	pooled float64
-
-	order [weekly]uint8 // hours of the week by their MAD, those without one last
+	sorted []float32       // those that are known, in rising order
+	stale  []int           // hours of the week that are to be computed again, each once
+	marked [weekly]bool    // that are among them
 
 	pool pool // scratch
 }
@@ -48,7 +46,6 @@ func NewBaseline() *Baseline {
 	b := &Baseline{newest: lateHour, last: math.MinInt64, first: lateHour}
 	for i := range b.mads {
 		b.mads[i] = unknown
-		b.order[i] = uint8(i)
 	}
 	return b
 }
@@ -93,9 +90,9 @@ func (b *Baseline) advance(hour int) {
 		from = hour - ring + 1
 	}
 	for h := from; h <= hour; h++ {
-		if c := b.cell(h); c.count > 0 {
-			c.count = 0
-			b.touch(h - ring) // the hour that was there
+		b.cell(h).count = 0
+		if last := h - typicals*weekly; last > b.newest-ring && b.cell(last).count > 0 {
+			b.touch(last) // is not of the last weeks any more
 		}
 	}
 	b.newest = hour
@@ -114,8 +111,10 @@ func (b *Baseline) settle() {
 func (b *Baseline) cell(hour int) *cell { return &b.cells[wrap(hour, ring)] }
 
 func (b *Baseline) touch(hour int) {
-	b.stale[wrap(hour, weekly)] = true
-	b.dirty = true
+	if slot := wrap(hour, weekly); !b.marked[slot] {
+		b.marked[slot] = true
+		b.stale = append(b.stale, slot)
+	}
 }
 
 // known reports whether an hour is one that the ring holds.
@@ -123,39 +122,46 @@ func (b *Baseline) known(hour int) bool {
 	return b.newest != lateHour && hour <= b.newest && hour > b.newest-ring
 }
 
-// typical is the median over hours of the week of the MAD within each: how far values are from their middle by chance.
+// typical is the median over hours of the week of the MAD within each: how far values are from their middle by chance. It is of
+// the last whole weeks, so that an hour that comes and the one that goes are of the same hour of the week.
 func (b *Baseline) typical() float64 {
-	if !b.dirty {
-		return b.pooled
-	}
-	for slot := range b.stale {
-		if !b.stale[slot] {
-			continue
-		}
-		b.stale[slot] = false
+	for _, slot := range b.stale {
 		b.pool.reset()
-		oldest := b.newest - ring + 1
+		oldest := b.newest - typicals*weekly + 1
 		for h := oldest + wrap(slot-oldest, weekly); h <= b.newest; h += weekly {
 			b.pool.take(b.cell(h))
 		}
-		b.mads[slot] = unknown
+		mad := float32(unknown)
 		if len(b.pool.values) >= 3 {
-			b.mads[slot] = float32(b.pool.summary().mad)
+			mad = float32(b.pool.summary().mad)
 		}
+		b.replace(b.mads[slot], mad)
+		b.mads[slot], b.marked[slot] = mad, false
 	}
-	b.dirty = false
-	// Few change at a time: the order is nearly right.
-	for i := 1; i < weekly; i++ {
-		for k := i; k > 0 && b.mads[b.order[k]] < b.mads[b.order[k-1]]; k-- {
-			b.order[k], b.order[k-1] = b.order[k-1], b.order[k]
-		}
+	b.stale = b.stale[:0]
+	if len(b.sorted) == 0 {
+		return 0
 	}
-	known, _ := slices.BinarySearchFunc(b.order[:], unknown, func(slot uint8, end float32) int { return cmp.Compare(b.mads[slot], end) })
-	b.pooled = 0
-	if known > 0 {
-		b.pooled = float64(b.mads[b.order[known/2]])
+	return float64(b.sorted[len(b.sorted)/2])
+}
+
+// replace puts one MAD in the place of another among those that are known.
+func (b *Baseline) replace(old, by float32) {
+	from, _ := slices.BinarySearch(b.sorted, old)
+	to, _ := slices.BinarySearch(b.sorted, by)
+	switch {
+	case old == unknown && by == unknown:
+	case old == unknown:
+		b.sorted = slices.Insert(b.sorted, to, by)
+	case by == unknown:
+		b.sorted = slices.Delete(b.sorted, from, from+1)
+	case to <= from: // what is between moves by one
+		copy(b.sorted[to+1:from+1], b.sorted[to:from])
+		b.sorted[to] = by
+	default:
+		copy(b.sorted[from:to-1], b.sorted[from+1:to])
+		b.sorted[to-1] = by
 	}
-	return b.pooled
 }
 
 // Basis says what a band was made of.
@@ -183,7 +189,9 @@ func (b *Baseline) At(at int64) Expected {
 	if b.newest == lateHour {
 		return Expected{}
 	}
-	b.settle()
+	if hour-23 >= b.newest {
+		b.settle() // else nobody looks at the newest hour yet
+	}
 	gather := func(apart, times int) (weeks int, weight float64) {
 		for reach := 1; reach <= widest && weight < fewest; reach++ {
 			b.pool.reset()

@@ -24,11 +24,12 @@ type weighted struct{ value, weight float64 }
 // fold puts more values into a cell. They are sorted in place.
 func (c *cell) fold(more []float32) {
 	slices.Sort(more)
-	total := int(c.count) + len(more)
-	if total <= kept {
-		n := int(c.count)
+	n := int(c.count)
+	if total := n + len(more); total <= kept {
 		copy(c.values[n:], more)
-		slices.Sort(c.values[:total])
+		if n > 0 {
+			slices.Sort(c.values[:total])
+		}
 		c.count = uint32(total)
 		return
 	}
@@ -91,11 +92,11 @@ func (c *cell) compress(points []weighted) {
 	}
 }
 
-// pool is values of several cells with their weights. plain says that all of them weigh 1.
+// pool is values of several cells with their weights. plain says that all of them weigh 1, and that weights are left out.
 type pool struct {
 	values, weights []float64
 	plain           bool
-	weight          float64
+	weight          float64   // of all
 	ends            []int     // of the cells' values, each of which are in order
 	spare           []float64 // to merge them into
 }
@@ -124,15 +125,20 @@ func (p *pool) sort() {
 
 // merge puts two sorted lists into one.
 func merge(to, a, b []float64) {
-	for len(a) > 0 && len(b) > 0 {
-		if b[0] < a[0] {
-			to[0], b = b[0], b[1:]
-		} else {
-			to[0], a = a[0], a[1:]
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		// Which of them is next is a coin that the processor cannot guess: both ways are the same steps.
+		x, y := a[i], b[j]
+		second := 0
+		if y < x {
+			second = 1
 		}
-		to = to[1:]
+		to[i+j] = min(x, y)
+		j += second
+		i += 1 - second
 	}
-	copy(to[copy(to, a):], b)
+	copy(to[i+j:], a[i:])
+	copy(to[len(a)+j:], b[j:])
 }
 
 // take adds a cell's values.
@@ -141,16 +147,26 @@ func (p *pool) take(c *cell) {
 		return
 	}
 	p.weight += float64(c.count)
-	if c.count > kept {
+	values := c.values[:min(c.count, kept)]
+	if c.count > kept && p.plain {
 		p.plain = false
+		p.weights = append(p.weights[:0], slices.Repeat([]float64{1}, len(p.values))...)
 	}
-	inner := float64(int64(c.count)-2) / (kept - 2)
-	for i, v := range c.values[:min(c.count, kept)] {
-		w := 1.0
-		if c.count > kept && i > 0 && i < kept-1 {
-			w = inner
+	for _, v := range values {
+		p.values = append(p.values, float64(v))
+	}
+	if !p.plain {
+		inner := 1.0
+		if c.count > kept {
+			inner = float64(c.count-2) / (kept - 2)
 		}
-		p.values, p.weights = append(p.values, float64(v)), append(p.weights, w)
+		for i := range values {
+			w := inner
+			if i == 0 || i == kept-1 {
+				w = 1
+			}
+			p.weights = append(p.weights, w)
+		}
 	}
 	p.ends = append(p.ends, len(p.values))
 }
@@ -194,6 +210,9 @@ func (p *pool) middle() float64 {
 // deviation is the weighted median of the distances from a centre: they rise outwards from it on both sides, so that there is
 // nothing to sort.
 func (p *pool) deviation(centre float64) float64 {
+	if p.plain {
+		return nearestHalf(p.values, centre)
+	}
 	right, _ := slices.BinarySearch(p.values, centre)
 	left := right - 1
 	next := func() (distance, weight float64) {
@@ -218,4 +237,32 @@ func (p *pool) deviation(centre float64) float64 {
 	}
 	distance, _ := next()
 	return distance
+}
+
+// nearestHalf is the median of the distances of sorted values from a centre: the nearest half of them are neighbours, whose
+// first is found by halving.
+func nearestHalf(values []float64, centre float64) float64 {
+	n := len(values)
+	half := (n + 1) / 2
+	low, high := 0, n-half
+	for low < high {
+		middle := low + (high-low)/2
+		if centre-values[middle] > values[middle+half]-centre {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	distance := max(centre-values[low], values[low+half-1]-centre)
+	if n%2 == 1 {
+		return distance
+	}
+	further := math.Inf(1)
+	if low > 0 {
+		further = centre - values[low-1]
+	}
+	if low+half < n {
+		further = min(further, values[low+half]-centre)
+	}
+	return distance + (further-distance)/2
 }

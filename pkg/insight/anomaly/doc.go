@@ -4,8 +4,8 @@
 //
 // A [Baseline] holds 16 days of one metric of one device and class of work, hour by hour, in bounded memory (about 20 kB): the
 // values themselves while an hour has at most 12, as at steps of 5 minutes; beyond that its lowest, its highest, and ten
-// quantiles in between, which are right to a tenth of the hour's values. It is added to, never computed anew; baselines of
-// several devices can be merged, stored and read again.
+// quantiles in between, which are right to a tenth of the hour's values while they come every 15 seconds or less often. It is
+// added to, never computed anew; baselines of several devices can be merged, stored and read again.
 //
 // What is expected at a time comes from the same hour of the week, and the hours around it, one and two weeks before: p1, p50,
 // p99 and the median absolute deviation (MAD). Nothing younger than 23 hours takes part: what is odd now does not make itself
