@@ -31,7 +31,7 @@ test('lists are exported with every row', async ({ app, page }) => {
 for (const theme of ['dark', 'light']) {
   test(`no page keeps anybody out, ${theme}`, async ({ app, request }) => {
     const { migNode } = await pickNodes(request);
-    const node = `nodes/${migNode.cluster}/${migNode.node}`;
+    const node = `fleet/nodes/${migNode.cluster}/${migNode.node}`;
     for (const path of ['', 'fleet', node, 'jobs', 'coverage', 'metrics', 'runbooks', 'runbooks/xid-79']) {
       await test.step(path, async () => {
         await app.open(path, { theme });

@@ -30,9 +30,9 @@ export function App({ meta }: AppRootProps) {
       <Routes>
         <Route index element={<Health />} />
         <Route path="fleet" element={<Fleet />} />
-        <Route path="nodes/:cluster/:node" element={<Device />} />
-        <Route path="nodes/:cluster/:node/gpus/:gpu" element={<Device />} />
-        <Route path="nodes/:cluster/:node/gpus/:gpu/mig/:mig" element={<Device />} />
+        <Route path="fleet/nodes/:cluster/:node" element={<Device />} />
+        <Route path="fleet/nodes/:cluster/:node/gpus/:gpu" element={<Device />} />
+        <Route path="fleet/nodes/:cluster/:node/gpus/:gpu/mig/:mig" element={<Device />} />
         <Route path="jobs" element={<Jobs />} />
         <Route path="coverage" element={<Coverage />} />
         <Route path="runbooks" element={<Runbooks />} />

@@ -60,7 +60,7 @@ test('what needs somebody comes first, and leads to what to do', async () => {
   expect(table.getByText('The GPU has fallen off the bus')).toBeInTheDocument();
   expect(table.getByRole('link', { name: 'GPU 1' })).toHaveAttribute(
     'href',
-    '/a/warpwatch-gpu-app/nodes/north/gpu-1/gpus/GPU-b'
+    '/a/warpwatch-gpu-app/fleet/nodes/north/gpu-1/gpus/GPU-b'
   );
   expect(table.getByRole('link', { name: 'Runbook' })).toHaveAttribute('href', '/a/warpwatch-gpu-app/runbooks/xid-79');
   expect(

@@ -41,7 +41,7 @@ test('a node has health, GPUs, events, and panels of its scope', async () => {
   const gpus = await region('GPUs and MIG instances');
   expect(await gpus.findByRole('link', { name: 'GPU 0' })).toHaveAttribute(
     'href',
-    '/a/warpwatch-gpu-app/nodes/north/n1/gpus/GPU-a'
+    '/a/warpwatch-gpu-app/fleet/nodes/north/n1/gpus/GPU-a'
   );
   expect(gpus.getByRole('link', { name: 'XID 79: lost' })).toHaveAttribute(
     'href',

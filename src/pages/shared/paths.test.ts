@@ -1,9 +1,9 @@
 import { explorePath, fromSegment, gpuPath, keeping, nodePath, runbookPath } from './paths';
 
 test('places have addresses that can be read back', () => {
-  expect(nodePath('north', 'a/b c')).toBe('/a/warpwatch-gpu-app/nodes/north/a%2Fb%20c');
+  expect(nodePath('north', 'a/b c')).toBe('/a/warpwatch-gpu-app/fleet/nodes/north/a%2Fb%20c');
   expect(gpuPath({ cluster: '', node: 'n', gpu: 'GPU-1', mig: '7' })).toBe(
-    '/a/warpwatch-gpu-app/nodes/-/n/gpus/GPU-1/mig/7'
+    '/a/warpwatch-gpu-app/fleet/nodes/-/n/gpus/GPU-1/mig/7'
   );
   expect(fromSegment('-')).toBe('');
   expect(fromSegment(undefined)).toBe('');

@@ -17,9 +17,12 @@ export const PATHS = {
 /** Parameters that a link keeps, so that the page behind it shows the same data source and time. */
 export const KEPT = ['ds', 'from', 'to'];
 
-/** The page of a node. A node is named with its cluster: two clusters may have nodes of one name. */
+/**
+ * The page of a node. A node is named with its cluster: two clusters may have nodes of one name. Below the fleet, so that the
+ * menu marks the fleet.
+ */
 export function nodePath(cluster: string, node: string): string {
-  return `${ROOT}/nodes/${segment(cluster)}/${segment(node)}`;
+  return `${PATHS.fleet}/nodes/${segment(cluster)}/${segment(node)}`;
 }
 
 /** The page of a GPU, or of one of its MIG instances. */
