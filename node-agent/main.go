@@ -58,6 +58,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = serveReplay(ctx, c.Replay, log)
 	case config.ServeCommand:
 		err = serve(ctx, c.Serve, hangups, log)
+	case config.RulesCommand:
+		err = printRules(c.Rules, stdout)
 	case config.NoCommand:
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -80,19 +80,24 @@ func (b Builder) Backfill(ctx context.Context) error {
 
 // Agent builds the node agent. It is the only program that needs a C compiler.
 func (b Builder) Agent(ctx context.Context) error {
-	version, err := b.version()
+	version, err := b.Version()
 	if err != nil {
 		return err
 	}
-	ldflags := "-X main.version=" + version
-	if runtime.GOOS == "linux" {
-		// NVML's functions are bound when first called: a driver need not have all of them.
-		ldflags += " -extldflags=-Wl,-z,lazy"
-	}
 	return b.program(ctx, program{
 		step: "agent", pkg: "./node-agent", out: filepath.Join(b.Root, "bin", "warpwatch-agent"), cgo: true,
-		ldflags: ldflags, inputs: []string{"go.sum", "node-agent", "pkg/wire", "pkg/gpu", "pkg/catalog"},
+		ldflags: agentFlags(version, runtime.GOOS), inputs: []string{"go.sum", "node-agent", "dashboards/rules", "pkg/wire", "pkg/gpu", "pkg/catalog"},
 	})
+}
+
+// agentFlags are what the linker is told about the agent.
+func agentFlags(version, system string) string {
+	flags := "-X main.version=" + version
+	if system == "linux" {
+		// NVML's functions are bound when first called: a driver need not have all of them.
+		flags += " -extldflags=-Wl,-z,lazy"
+	}
+	return flags
 }
 
 // Preview builds the host that shows the plugin without Grafana.

@@ -9,40 +9,23 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 
+	"github.com/warpwatch/warpwatch/dashboards/rules"
 	"github.com/warpwatch/warpwatch/pkg/insight/runbook"
 )
 
 const runbookPages = "/a/warpwatch-gpu-app/runbooks/"
 
-type alertRule struct {
-	Alert       string            `yaml:"alert"`
-	Expr        string            `yaml:"expr"`
-	For         string            `yaml:"for"`
-	Labels      map[string]string `yaml:"labels"`
-	Annotations map[string]string `yaml:"annotations"`
-	group       string
-}
-
-// alertRules are those of Prometheus, of both files.
-func alertRules(t *testing.T) []alertRule {
+// alertRules are those of Prometheus.
+func alertRules(t *testing.T) []rules.Rule {
 	t.Helper()
-	var found []alertRule
-	for _, name := range []string{"alerts", "alerts-efficiency"} {
-		var file struct {
-			Groups []struct {
-				Name  string      `yaml:"name"`
-				Rules []alertRule `yaml:"rules"`
-			} `yaml:"groups"`
-		}
-		require.NoError(t, yaml.Unmarshal(read(t, "dashboards/rules/"+name+".rules.yaml"), &file))
-		for _, group := range file.Groups {
-			for _, r := range group.Rules {
-				if r.Alert != "" {
-					r.group = group.Name
-					found = append(found, r)
-				}
+	shipped, err := rules.Shipped()
+	require.NoError(t, err)
+	var found []rules.Rule
+	for _, group := range shipped {
+		for _, r := range group.Rules {
+			if r.Alert != "" {
+				found = append(found, r)
 			}
 		}
 	}

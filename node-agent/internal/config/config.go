@@ -28,6 +28,7 @@ const (
 	ServeCommand   Command = "serve"
 	ReplayCommand  Command = "replay"
 	HistoryCommand Command = "simulate-history"
+	RulesCommand   Command = "rules"
 	VersionCommand Command = "version"
 	// NoCommand: help was asked for, and given.
 	NoCommand Command = ""
@@ -46,6 +47,7 @@ type Config struct {
 	Serve   Serve
 	Replay  Replay
 	History History
+	Rules   Rules
 }
 
 // Replay serves files.
@@ -76,6 +78,7 @@ func Parse(args []string, output io.Writer) (Config, error) {
 	checkReplay := c.Replay.flags(app.Command(string(ReplayCommand), "Serve files of metrics as exporters would, for demonstrations and tests."))
 	checkHistory := c.History.flags(app.Command(string(HistoryCommand),
 		"Write what a simulated node did in the past to the standard output, as length-delimited messages of the live stream."))
+	c.Rules.flags(app.Command(string(RulesCommand), "Print the recording and alert rules, for one exporter of GPUs or for all."))
 	app.Command(string(VersionCommand), "Print the version.")
 
 	command, err := app.Parse(args)
@@ -93,10 +96,12 @@ func Parse(args []string, output io.Writer) (Config, error) {
 		return Config{}, c.Serve.Print(output)
 	}
 	check := map[Command]func() error{
-		ServeCommand: checkServe, ReplayCommand: checkReplay, HistoryCommand: checkHistory, VersionCommand: func() error { return nil },
+		ServeCommand: checkServe, ReplayCommand: checkReplay, HistoryCommand: checkHistory, VersionCommand: nothing, RulesCommand: nothing,
 	}[c.Command]
 	return c, check()
 }
+
+func nothing() error { return nil }
 
 func (r *Replay) flags(cmd *kingpin.CmdClause) func() error {
 	cmd.Arg("path", "A folder of files, each served at /<its name without the ending>/metrics; or one file, served at /metrics too.").
