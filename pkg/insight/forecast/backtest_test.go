@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,7 +10,10 @@ import (
 )
 
 // errors of a forecast and of the naive ones over what came after.
-type scores struct{ ours, last, daily, weekly, inside, count float64 }
+type scores struct {
+	ours, last, daily, weekly, inside, count float64
+	possible                                 float64 // of who knows the recipe and not the noise to come
+}
 
 // naive is the better of repeating the last value, yesterday and last week.
 func (s scores) naive() float64 {
@@ -31,6 +35,7 @@ func heldOut(r recipe, firstSeed uint64, seeds, horizonSteps int) (s scores, met
 	methods = make(map[Method]int)
 	for seed := range uint64(seeds) {
 		measured, truth := r.make(seed + firstSeed)
+		_, quiet := r.quiet().make(seed + firstSeed)
 		cut := len(measured) - horizonSteps
 		res := Project(Series{Start: start, Step: r.step, Values: measured[:cut]}, Anything(time.Duration(horizonSteps)*r.step))
 		methods[res.Method]++
@@ -73,6 +78,7 @@ func heldOut(r recipe, firstSeed uint64, seeds, horizonSteps int) (s scores, met
 			}
 			s.count++
 			s.ours += math.Abs(actual - p.Value)
+			s.possible += math.Abs(actual - mean(quiet, p.Time))
 			s.last += math.Abs(actual - last)
 			s.daily += math.Abs(actual - before(p.Time, end, day))
 			s.weekly += math.Abs(actual - before(p.Time, end, week))
@@ -92,6 +98,23 @@ func TestSeasonalSeriesAreForecastBetterThanByRepetition(t *testing.T) {
 			assert.Less(t, s.ours, 0.8*s.last)
 			assert.Less(t, s.ours, 0.8*s.seasonalNaive())
 			assert.InDelta(t, 0.9, s.inside/s.count, 0.1, "the interval holds what it says")
+		})
+	}
+}
+
+func TestSeasonalForecastsComeNearWhatIsPossible(t *testing.T) {
+	for _, r := range seasonal() {
+		t.Run(r.name, func(t *testing.T) {
+			s, _ := heldOut(r, heldSeeds, 30, int(day/r.step))
+			var each []float64
+			for seed := range uint64(30) {
+				one, _ := heldOut(r, heldSeeds+seed, 1, int(day/r.step))
+				each = append(each, one.ours/one.seasonalNaive())
+			}
+			slices.Sort(each)
+			t.Logf("against the season %.3f, of which noise alone is %.3f; by seed %.2f to %.2f, half of them below %.2f",
+				s.ours/s.seasonalNaive(), s.possible/s.seasonalNaive(), each[0], each[29], each[15])
+			assert.Less(t, s.ours, 1.06*s.possible)
 		})
 	}
 }

@@ -26,6 +26,12 @@ type recipe struct {
 	sentinel float64 // share of the values that are garbage
 }
 
+// quiet is the recipe without noise.
+func (r recipe) quiet() recipe {
+	r.noise = 0
+	return r
+}
+
 // make writes a series and what it would have been without gaps and garbage.
 func (r recipe) make(seed uint64) (measured, truth []float64) {
 	source := rand.New(rand.NewPCG(seed, 7))

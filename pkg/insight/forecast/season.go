@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -89,10 +90,11 @@ func slow(y []float64, window int) []float64 {
 	return out
 }
 
-// bySlot are middles by place in the period, 0 where nothing was measured, with mean 0.
+// bySlot are middles by place in the period, 0 where nothing was measured, with mean 0, without the waves that are chance.
 func bySlot(rest []float64, period, phase int) []float64 {
 	out := make([]float64, period)
 	var buffer []float64
+	within, slots := 0.0, 0.0 // variances of the middles, and of how many they are known
 	for slot := range out {
 		buffer = buffer[:0]
 		for i := (slot - phase + period) % period; i < len(rest); i += period {
@@ -100,13 +102,59 @@ func bySlot(rest []float64, period, phase int) []float64 {
 				buffer = append(buffer, rest[i])
 			}
 		}
-		if len(buffer) > 0 {
+		if n := float64(len(buffer)); n > 0 {
 			out[slot] = midmean(buffer)
+			if n >= leastInSlot {
+				within += spreadWithin(buffer) / n
+				slots++
+			}
 		}
 	}
 	centred(out)
+	if slots > float64(period)/2 {
+		return calm(out, within/slots)
+	}
 	return out
 }
+
+// leastInSlot is how many values say how far they are apart by chance.
+const leastInSlot = 4
+
+// spreadWithin is the variance of a midmean's values, times what a midmean of them is less sure of than their mean. Values are in
+// order. It goes by the middle half, which outliers leave alone.
+func spreadWithin(values []float64) float64 {
+	quarter := len(values) / 4
+	const (
+		ofNormal = 1.349 // standard deviations that the middle half of a normal distribution is wide
+		lost     = 1.2
+	)
+	width := (values[len(values)-1-quarter] - values[quarter]) / ofNormal
+	return lost * width * width
+}
+
+// calm takes out of a season's values, which have mean 0 and the given variance by chance, as much of each of its waves as chance
+// explains. What is left are the waves that are there: few of a smooth day, many of one with edges.
+func calm(values []float64, variance float64) []float64 {
+	n := len(values)
+	transform := fourier.NewFFT(n)
+	waves := transform.Coefficients(nil, values)
+	for i, wave := range waves {
+		power := real(wave)*real(wave) + imag(wave)*imag(wave)
+		keep := 0.0
+		if power > 0 {
+			keep = max(0, 1-chance*float64(n)*variance/power)
+		}
+		waves[i] = wave * complex(keep, 0)
+	}
+	out := transform.Sequence(nil, waves)
+	for i := range out {
+		out[i] /= float64(n)
+	}
+	return out
+}
+
+// chance is how many times the expected power of noise a wave must have to be no noise.
+const chance = 2
 
 // midmean is the mean of the middle half of values, which are reordered: nearly as robust as their median, and less at the
 // mercy of chance.
