@@ -194,10 +194,6 @@ func (c *census) population(m catalog.Metric) []deviceKey {
 	return keys
 }
 
-func compareKeys(a, b deviceKey) int {
-	return cmp.Or(strings.Compare(a.uuid, b.uuid), strings.Compare(a.instance, b.instance))
-}
-
 // choice is where the metric of one device is taken from.
 type choice struct {
 	chosen []seen // of a sum several
@@ -221,7 +217,7 @@ func (c *census) choose(m catalog.Metric, key deviceKey) (choice, bool) {
 			return choice{chosen: parts, how: "not reported, and computed as " + strings.Join(m.SumOf, " + ")}, true
 		}
 	}
-	if m.MIGSubstitute != "" && key.instance != "" {
+	if m.MIGSubstitute != "" && key.instance() != "" {
 		if best, passed, ok := preferred(c.seen[m.MIGSubstitute][key]); ok {
 			return choice{chosen: []seen{best}, passed: passed, how: "not reported for MIG instances, where " + m.MIGSubstitute + " stands in for it"}, true
 		}

@@ -33,7 +33,7 @@ func (h *History) stopped(ctx context.Context, endpoints []*endpoint, q query.Qu
 	if !ok {
 		return nil
 	}
-	suspects := r.suspects(func(key deviceKey, values []float64) bool { return key.instance == "" && slices.Contains(values, 0) })
+	suspects := r.suspects(func(key deviceKey, values []float64) bool { return key.instance() == "" && slices.Contains(values, 0) })
 	// The filter leaves out what idle GPUs would answer.
 	seen, notices := h.compare(ctx, endpoints, q, witness, suspects, w, " > 0")
 	if seen == nil {
@@ -151,8 +151,8 @@ func (h *History) compare(ctx context.Context, endpoints []*endpoint, q query.Qu
 	scope := query.Scope{Clusters: q.Scope.Clusters}
 	if len(suspects) <= maxSuspects {
 		for _, key := range suspects {
-			if !slices.Contains(scope.GPUs, key.uuid) {
-				scope.GPUs = append(scope.GPUs, key.uuid)
+			if !slices.Contains(scope.GPUs, key.uuid()) {
+				scope.GPUs = append(scope.GPUs, key.uuid())
 			}
 		}
 	}

@@ -130,8 +130,8 @@ func (s *search) xids(ctx context.Context) (findings, error) {
 func (s *search) again(ctx context.Context, latched []track) ([]track, error) {
 	var doubted []string
 	for _, t := range latched {
-		if sameAfterGap(t.values) && !slices.Contains(doubted, t.key.uuid) && len(doubted) < maxDoubted {
-			doubted = append(doubted, t.key.uuid)
+		if sameAfterGap(t.values) && !slices.Contains(doubted, t.key.uuid()) && len(doubted) < maxDoubted {
+			doubted = append(doubted, t.key.uuid())
 		}
 	}
 	if len(doubted) == 0 {
@@ -149,7 +149,7 @@ func (s *search) again(ctx context.Context, latched []track) ([]track, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := slices.DeleteFunc(latched, func(t track) bool { return slices.Contains(doubted, t.key.uuid) })
+	kept := slices.DeleteFunc(latched, func(t track) bool { return slices.Contains(doubted, t.key.uuid()) })
 	return append(kept, whole...), nil
 }
 

@@ -302,7 +302,7 @@ type nodeBoards []deviceKey
 func (p presence) byNode() map[place]nodeBoards {
 	nodes := map[place]nodeBoards{}
 	for _, key := range sortedKeys(p.roster) {
-		if key.instance == "" {
+		if key.instance() == "" {
 			at := placeOf(p.roster[key].device)
 			nodes[at] = append(nodes[at], key)
 		}
@@ -344,7 +344,7 @@ const settling = 2 * time.Minute
 func (p presence) layouts(step time.Duration) []gpu.Event {
 	instances := map[deviceKey][]deviceKey{}
 	for _, key := range sortedKeys(p.devices) {
-		if key.instance != "" {
+		if key.instance() != "" {
 			instances[key.parent()] = append(instances[key.parent()], key)
 		}
 	}
@@ -400,7 +400,7 @@ func (p presence) describe(instances []deviceKey) string {
 	for _, key := range instances {
 		profile := p.roster[key].device.MIGProfile
 		if profile == "" {
-			profile = "#" + key.instance
+			profile = "#" + key.instance()
 		}
 		counts[profile]++
 	}

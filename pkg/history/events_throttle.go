@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -161,8 +160,6 @@ func sortedKeys[V any](m map[deviceKey]V) []deviceKey {
 	for key := range m {
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b deviceKey) int {
-		return cmp.Or(strings.Compare(a.cluster, b.cluster), strings.Compare(a.uuid, b.uuid), strings.Compare(a.instance, b.instance))
-	})
+	slices.SortFunc(keys, compareKeys)
 	return keys
 }

@@ -105,7 +105,7 @@ const maxPushed = 500
 func uuidsOf(rows map[deviceKey]*InventoryRow) []string {
 	uuids := map[string]bool{}
 	for key := range rows {
-		uuids[key.uuid] = true
+		uuids[key.uuid()] = true
 	}
 	return slices.Sorted(maps.Keys(uuids))
 }

@@ -340,7 +340,7 @@ func TestAgentsOfAServerThatIsDown(t *testing.T) {
 
 func TestRosterKeepsTheBestName(t *testing.T) {
 	r := roster{}
-	key := deviceKey{uuid: "GPU-1"}
+	key := keyFor("", "GPU-1", "")
 	r[key] = &resident{device: gpu.Device{Identity: gpu.Identity{Node: "ip", UUID: "GPU-1"}, Index: -1, Driver: "1"}, rank: 1}
 	other := roster{key: {device: gpu.Device{Identity: gpu.Identity{Node: "gpu-01", UUID: "GPU-1"}, Index: 3}, rank: 0}}
 	r.take(other)

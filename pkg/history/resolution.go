@@ -211,7 +211,7 @@ func (f finder) sight(s rawSeries) {
 			w.Node = h.catalog.Node(s.Labels)
 		}
 		k := keyOfWorkload(w)
-		one.key = deviceKey{k.cluster, strings.Join([]string{k.namespace, k.pod, k.job, k.model, k.rank, k.address}, "\xff"), ""}
+		one.key = keyFor(k.cluster, strings.Join([]string{k.namespace, k.pod, k.job, k.model, k.rank, k.address}, "\xff"), "")
 		r.workloads[one.key] = w
 	}
 	value := 0.0

@@ -281,11 +281,11 @@ func TestRollupRulesAreShipped(t *testing.T) {
 
 func TestRollupOfMIGNeedsTheDevices(t *testing.T) {
 	r := roster{}
-	r[deviceKey{uuid: "a"}] = &resident{device: gpu.Device{Identity: gpu.Identity{UUID: "a"}}}
+	r[keyFor("", "a", "")] = &resident{device: gpu.Device{Identity: gpu.Identity{UUID: "a"}}}
 	if r.split() {
 		t.Error("a plain GPU is split")
 	}
-	r[deviceKey{uuid: "b"}] = &resident{device: gpu.Device{Identity: gpu.Identity{UUID: "b"}, MIGEnabled: true}}
+	r[keyFor("", "b", "")] = &resident{device: gpu.Device{Identity: gpu.Identity{UUID: "b"}, MIGEnabled: true}}
 	if !r.split() {
 		t.Error("a GPU in MIG mode is not split")
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -12,11 +13,39 @@ import (
 
 // deviceKey is what all exporters agree on about a device. Node names are no part of it: each exporter has its own idea
 // of them. Compute instances are not told apart, because series are of GPU instances.
-type deviceKey struct{ cluster, uuid, instance string }
+//
+// It is as small as a pointer, because maps by it are what most of an answer's time would go into.
+type deviceKey struct{ unique.Handle[keyTexts] }
 
-func keyOf(d gpu.Device) deviceKey { return deviceKey{d.Cluster, d.UUID, d.GPUInstance} }
+type keyTexts struct{ cluster, uuid, instance string }
 
-func (k deviceKey) parent() deviceKey { return deviceKey{k.cluster, k.uuid, ""} }
+func keyFor(cluster, uuid, instance string) deviceKey {
+	return deviceKey{unique.Make(keyTexts{cluster, uuid, instance})}
+}
+
+func keyOf(d gpu.Device) deviceKey { return keyFor(d.Cluster, d.UUID, d.GPUInstance) }
+
+func (k deviceKey) cluster() string  { return k.Value().cluster }
+func (k deviceKey) uuid() string     { return k.Value().uuid }
+func (k deviceKey) instance() string { return k.Value().instance }
+
+// parent is the physical GPU of a MIG instance, or the key itself.
+func (k deviceKey) parent() deviceKey {
+	texts := k.Value()
+	if texts.instance == "" {
+		return k
+	}
+	return keyFor(texts.cluster, texts.uuid, "")
+}
+
+// compareKeys is the order of the texts.
+func compareKeys(a, b deviceKey) int {
+	if a == b {
+		return 0
+	}
+	x, y := a.Value(), b.Value()
+	return cmp.Or(strings.Compare(x.cluster, y.cluster), strings.Compare(x.uuid, y.uuid), strings.Compare(x.instance, y.instance))
+}
 
 // hostLabel is a label that holds a node's name on some series, and the name as it stands there.
 type hostLabel struct{ label, value string }
@@ -135,7 +164,7 @@ func (r roster) complete() {
 		}
 	}
 	for key, child := range r {
-		if key.instance != "" {
+		if key.instance() != "" {
 			board := r[key.parent()].device
 			board.MIGProfile, board.MIGUUID = "", ""
 			child.device = merged(child.device, board, false)
@@ -147,12 +176,12 @@ func (r roster) complete() {
 func (r roster) instances() []deviceKey {
 	var keys []deviceKey
 	for key := range r {
-		if key.instance != "" {
+		if key.instance() != "" {
 			keys = append(keys, key)
 		}
 	}
 	slices.SortFunc(keys, func(a, b deviceKey) int {
-		return cmp.Or(r[a].rank-r[b].rank, strings.Compare(a.cluster, b.cluster), strings.Compare(a.uuid, b.uuid), strings.Compare(a.instance, b.instance))
+		return cmp.Or(r[a].rank-r[b].rank, compareKeys(a, b))
 	})
 	return keys
 }

@@ -30,12 +30,12 @@ func TestNamesDoNotDependOnTheOrder(t *testing.T) {
 				r.add(one.id, one.rank)
 			}
 			r.complete()
-			board := r[deviceKey{uuid: "GPU-1"}].device
+			board := r[keyFor("", "GPU-1", "")].device
 			if board.Node != "n1" || board.Model != "NVIDIA H100" {
 				t.Fatalf("board %s %s", board.Node, board.Model)
 			}
 			for _, id := range []string{"7", "8", "9"} {
-				if d := r[deviceKey{uuid: "GPU-1", instance: id}].device; d.Node != "n1" {
+				if d := r[keyFor("", "GPU-1", id)].device; d.Node != "n1" {
 					t.Fatalf("instance %s on %s", id, d.Node)
 				}
 			}

@@ -60,7 +60,7 @@ func (h *History) pods(ctx context.Context, e *endpoint, r *reduction) (map[devi
 	}
 	scope := query.Scope{}
 	for _, key := range r.order {
-		scope.GPUs = append(scope.GPUs, key.uuid)
+		scope.GPUs = append(scope.GPUs, key.uuid())
 	}
 	var labels []string
 	for _, name := range words.labels {
