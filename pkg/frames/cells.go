@@ -76,7 +76,7 @@ func CellColumns() []string {
 	return []string{"time", "layout", "min", "max", "cells", "absent", "stale"}
 }
 
-// CellSchema is the columns of a packet of cells.
+// CellSchema is the columns of a packet of cells but for the stamp.
 func CellSchema(o Options) *data.Frame {
 	names := CellColumns()
 	var fields data.Fields
@@ -86,7 +86,7 @@ func CellSchema(o Options) *data.Frame {
 	return Table(o.Metric, fields, o)
 }
 
-// AppendPacket is Append with the schema before the row.
+// AppendPacket is Append with the schema, which is [Stamped], before the row.
 func (c *Cells) AppendPacket(dst []byte, schema *data.Frame) ([]byte, error) {
 	head, err := data.FrameToJSON(schema, data.IncludeSchemaOnly)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Cells) AppendPacket(dst []byte, schema *data.Frame) ([]byte, error) {
 }
 
 // Append appends the JSON of a packet of one row to dst: time, layout, min, max, the cells in base64, how many are absent
-// and how many of these are stale. Layout must need no escapes in JSON.
+// and how many of these are stale, and the stamp's column. Layout must need no escapes in JSON.
 func (c *Cells) Append(dst []byte) []byte {
 	dst = append(dst, `{"data":{"values":[[`...)
 	dst = strconv.AppendInt(dst, c.Time, 10)
@@ -114,5 +114,5 @@ func (c *Cells) Append(dst []byte) []byte {
 	dst = strconv.AppendInt(dst, int64(c.Absent), 10)
 	dst = append(dst, `],[`...)
 	dst = strconv.AppendInt(dst, int64(c.Stale), 10)
-	return append(dst, `]]}}`...)
+	return append(dst, `],[null]]}}`...)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // AppendRows appends the JSON of a packet of rows to dst: what data.FrameToJSON writes with IncludeDataOnly for a frame
-// of a time field and width nullable number fields. times are Unix milliseconds. rows has the values of each time, of
+// of a time field and width nullable fields, of which that of a stamp is one, see [Stamped]. times are Unix milliseconds. rows has the values of each time, of
 // which some at the end may be missing; they and values that are not finite are null.
 func AppendRows(dst []byte, times []int64, rows [][]float64, width int) []byte {
 	return append(appendData(append(dst, '{'), times, rows, width), '}')

@@ -68,6 +68,39 @@ func TestPacketIsWhatTheSDKWrites(t *testing.T) {
 	})
 }
 
+// A stamped packet is the SDK's, too, and its stamp is another one when the meta is.
+func TestStamp(t *testing.T) {
+	times, rows := []int64{start}, [][]float64{{1, 2}}
+	plain := wideOf(times, rows, 2)
+	stamped, err := frames.Stamped(plain)
+	require.NoError(t, err)
+	assert.Len(t, plain.Fields, 3, "the frame stays as it is")
+	want, err := data.FrameToJSON(stamped, data.IncludeDataOnly)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(frames.AppendRows(nil, times, rows, 3)))
+
+	name := func(custom any, notices ...data.Notice) string {
+		frame := wideOf(nil, nil, 2)
+		frame.Meta.Custom, frame.Meta.Notices = custom, notices
+		stamped, err := frames.Stamped(frame)
+		require.NoError(t, err)
+		return stamped.Fields[3].Name
+	}
+	seen := map[string]bool{}
+	for range 2 {
+		seen[name(nil)] = true
+		seen[name(nil, data.Notice{Text: "a"})] = true
+		seen[name(nil, data.Notice{Text: "b"})] = true
+		seen[name(map[string]any{"rows": 0, "refused": "full"})] = true
+	}
+	assert.Len(t, seen, 4)
+	for stamp := range seen {
+		assert.Contains(t, stamp, frames.StampPrefix)
+	}
+	_, err = frames.Stamped(&data.Frame{Meta: &data.FrameMeta{Custom: func() {}}})
+	require.ErrorContains(t, err, "encode the meta")
+}
+
 // Cells are within half a step of the value, absent is no value, and nothing else is.
 func TestCells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +186,7 @@ func TestFleetPacketIsSmall(t *testing.T) {
 	assert.Less(t, len(packet), 150_000)
 	var parsed struct{ Data struct{ Values [][]any } }
 	require.NoError(t, json.Unmarshal(packet, &parsed))
-	assert.Len(t, parsed.Data.Values, len(frames.CellColumns()))
+	assert.Len(t, parsed.Data.Values, len(frames.CellColumns())+1)
 }
 
 func fleetValues(n int) []float64 {

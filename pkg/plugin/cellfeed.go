@@ -48,6 +48,7 @@ type cellFeed struct {
 	current     []float64
 	sentStale   int
 	sentNotices []gpu.Notice
+	began       bool // the schema was sent, which takes back what the run before told
 }
 
 // cellNode is one agent's part.
@@ -204,16 +205,21 @@ func (f *cellFeed) packet(now time.Time) (delivery, bool) {
 	f.cells.Quantise(f.current, least, most)
 	f.cells.Time, f.cells.Layout, f.cells.Stale = now.UnixMilli(), f.layout.hash, stale
 	f.changed, f.sentStale, f.sentNotices = false, stale, notices
-	if !told {
+	if f.began && !told {
 		return delivery{raw: f.cells.Append(nil)}, true
 	}
 	o := f.options
 	o.Notices = notices
 	schema := frames.CellSchema(o)
-	raw, err := f.cells.AppendPacket(nil, schema)
+	stamped, err := frames.Stamped(schema)
 	if err != nil {
 		return delivery{raw: f.cells.Append(nil)}, true
 	}
+	raw, err := f.cells.AppendPacket(nil, stamped)
+	if err != nil {
+		return delivery{raw: f.cells.Append(nil)}, true
+	}
+	f.began = true
 	return delivery{raw: raw, frame: schema}, true
 }
 

@@ -91,6 +91,7 @@ type liveMeta struct {
 	Data    json.RawMessage `json:"data"`
 	StepMs  int64           `json:"stepMs"`         // how far apart packets are expected, silence is told after some of them
 	RangeMs int64           `json:"rangeMs"`        // how much of it is shown
+	AtMs    int64           `json:"atMs,omitempty"` // when the answer was made: a refill told before is in it
 	Mode    string          `json:"mode,omitempty"` // modeRows and so on
 }
 

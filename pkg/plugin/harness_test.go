@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
+	"github.com/warpwatch/warpwatch/pkg/frames"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
 	"github.com/warpwatch/warpwatch/pkg/live"
@@ -234,7 +236,7 @@ func channelOf(t *testing.T, frame *data.Frame) (path string, raw json.RawMessag
 
 func viewer() backend.PluginContext { return backend.PluginContext{User: &backend.User{Login: "ada"}} }
 
-// packets is what a browser receives of a stream.
+// packets is what a browser receives of a stream, without the column of the stamp.
 type packets struct {
 	mu  sync.Mutex
 	all []packet
@@ -248,14 +250,39 @@ type packet struct {
 			Labels map[string]string
 			Config struct{ Interval float64 }
 		}
-		Meta struct{ Notices []struct{ Text string } }
+		Meta struct {
+			Notices []struct{ Text string }
+			Custom  struct{ Refill int64 }
+		}
 	}
 	Data *struct{ Values [][]*float64 }
+}
+
+// unstamped checks that the last column is the stamp's, and takes it away.
+func (p *packet) unstamped() error {
+	if p.Schema != nil {
+		last := len(p.Schema.Fields) - 1
+		if last < 0 || !strings.HasPrefix(p.Schema.Fields[last].Name, frames.StampPrefix) {
+			return fmt.Errorf("no stamp in %v", p.Schema.Fields)
+		}
+		p.Schema.Fields = p.Schema.Fields[:last]
+	}
+	if p.Data != nil {
+		last := len(p.Data.Values) - 1
+		if last < 0 || slices.ContainsFunc(p.Data.Values[last], func(v *float64) bool { return v != nil }) {
+			return fmt.Errorf("no stamp in %v", p.Data.Values)
+		}
+		p.Data.Values = p.Data.Values[:last]
+	}
+	return nil
 }
 
 func (p *packets) Send(sent *backend.StreamPacket) error {
 	var received packet
 	if err := json.Unmarshal(sent.Data, &received); err != nil {
+		return err
+	}
+	if err := received.unstamped(); err != nil {
 		return err
 	}
 	received.at = time.Now()

@@ -388,7 +388,7 @@ func TestMetricOfMIGInstances(t *testing.T) {
 				t.Errorf("column %d streams %v", field, last)
 			}
 		}
-		for _, p := range received.snapshot() {
+		for _, p := range received.snapshot()[1:] {
 			if p.Schema != nil {
 				t.Error("columns changed")
 			}

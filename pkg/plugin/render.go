@@ -184,7 +184,7 @@ func (d *Datasource) offer(c channel, shown int64, now time.Time) (liveMeta, err
 		return liveMeta{}, errNoStream
 	}
 	d.handovers.put(path, shown, now)
-	return liveMeta{Path: path, Data: raw, StepMs: c.StepMs, RangeMs: c.RangeMs}, nil
+	return liveMeta{Path: path, Data: raw, StepMs: c.StepMs, RangeMs: c.RangeMs, AtMs: now.UnixMilli()}, nil
 }
 
 // streaming lets an answer's lines go on live. Where they are fixed no other device gets a line.

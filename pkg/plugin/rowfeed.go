@@ -42,7 +42,9 @@ type rowFeed struct {
 
 	troubles    troubled
 	losses      losses
+	refill      refill
 	sentNotices []gpu.Notice
+	began       bool // the schema was sent, which takes back what the run before told
 }
 
 // rowFeedOf is the feed of a metric query's channel.
@@ -90,15 +92,17 @@ func (s *rowFeed) every() time.Duration {
 	return packetEvery
 }
 
-// packet is what is new, if anything is: rows alone as long as viewers know the columns, everything when there is one
-// more, or when there is other trouble to tell of.
+// packet is what is new, if anything is: rows alone as long as viewers know the columns, everything at first, when there is
+// one more, or when there is other trouble to tell of.
 //
 // Once the columns have changed every packet carries the schema. Viewers who join later get the schema of the
 // beginning, and a row that does not fit the schema is an error in their browser.
 func (s *rowFeed) packet(now time.Time) (delivery, bool) {
 	s.add(s.rows.Advance(now))
-	notices := s.shown(slices.Concat(s.troubles.notices(), s.losses.notices(now, s.rows.Dropped()), s.outside()))
-	changed := !slices.Equal(notices, s.sentNotices)
+	dropped := s.rows.Dropped()
+	notices := s.shown(slices.Concat(s.troubles.notices(), s.losses.notices(now, dropped), s.outside()))
+	changed := !s.began || !slices.Equal(notices, s.sentNotices)
+	changed = s.refill.due(dropped.Late, now) || changed
 	if len(s.pending) == 0 && !changed {
 		return delivery{}, false
 	}
@@ -106,10 +110,10 @@ func (s *rowFeed) packet(now time.Time) (delivery, bool) {
 	for i, row := range s.pending {
 		times[i], rows[i] = row.Time, row.Values
 	}
-	s.pending, s.sentNotices = nil, notices
+	s.pending, s.sentNotices, s.began = nil, notices, true
 	fields := s.rows.Fields()
 	if !changed && len(fields) == s.channel.width() {
-		return delivery{raw: frames.AppendRows(nil, times, rows, len(fields))}, true
+		return delivery{raw: frames.AppendRows(nil, times, rows, len(fields)+1)}, true
 	}
 	return delivery{frame: s.frame(fields, notices), times: times, rows: rows}, true
 }
@@ -133,7 +137,7 @@ func (s *rowFeed) outside() []gpu.Notice {
 // frame is the columns without rows.
 func (s *rowFeed) frame(fields []timeline.Field, notices []gpu.Notice) *data.Frame {
 	o := s.options
-	o.Notices = notices
+	o.Notices, o.Custom = notices, s.refill.custom()
 	if s.channel.Spread != "" {
 		return s.channel.spreadFrame(o)
 	}

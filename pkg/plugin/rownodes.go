@@ -71,6 +71,7 @@ func (s *rowFeed) start(ctx context.Context) {
 		s.add(s.rows.Add(time.UnixMilli(tick.Time), tick))
 	}
 	s.losses.begin(s.rows.Dropped()) // what was shown already is no loss
+	s.refill.begin(s.rows.Dropped().Late)
 }
 
 // groupDevice is a device that is in the group with the labels.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
 	"github.com/grafana/grafana-plugin-sdk-go/data"
+
+	"github.com/warpwatch/warpwatch/pkg/frames"
 )
 
 var _ backend.StreamHandler = (*Datasource)(nil)
@@ -33,6 +35,10 @@ func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.Subscribe
 	if refusal != "" {
 		// A status has no room for a reason. The stream begins as soon as it can.
 		schema = refused(schema, refusal)
+	}
+	schema, err = frames.Stamped(schema)
+	if err != nil {
+		return nil, backend.PluginError(err)
 	}
 	initial, err := backend.NewInitialFrame(schema, data.IncludeSchemaOnly)
 	if err != nil {
@@ -65,7 +71,7 @@ func (d *Datasource) through(ctx context.Context, req *backend.RunStreamRequest,
 	place, err := d.gate.enter(ctx, req.Path, userOf(req.PluginContext), func(refusal string) error {
 		d.logger.FromContext(ctx).Warn("A live stream waits", "path", req.Path, "reason", refusal)
 		waited = true
-		return sender.SendFrame(refused(s.feed.schema(), refusal), data.IncludeSchemaOnly)
+		return sendSchema(sender, refused(s.feed.schema(), refusal))
 	})
 	if err != nil {
 		return err
@@ -73,12 +79,20 @@ func (d *Datasource) through(ctx context.Context, req *backend.RunStreamRequest,
 	defer d.gate.leave(req.Path, place)
 	if waited {
 		// Browsers keep what a schema says until the next one.
-		if err := sender.SendFrame(s.feed.schema(), data.IncludeSchemaOnly); err != nil {
+		if err := sendSchema(sender, s.feed.schema()); err != nil {
 			return fmt.Errorf("send the schema of %s: %w", req.Path, err)
 		}
 	}
 	s.told = func(schema *data.Frame) { d.gate.tell(place, schema) }
 	return s.run(ctx, sender)
+}
+
+func sendSchema(sender *backend.StreamSender, schema *data.Frame) error {
+	stamped, err := frames.Stamped(schema)
+	if err != nil {
+		return err
+	}
+	return sender.SendFrame(stamped, data.IncludeSchemaOnly)
 }
 
 // refused is a schema that says why there are no rows. The browser then asks for answers from time to time.

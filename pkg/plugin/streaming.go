@@ -26,7 +26,7 @@ type stream struct {
 	// told is given the schema that viewers who join are to get, each time it has changed. It may be nil.
 	told func(schema *data.Frame)
 
-	empty bool // the last frame had no rows
+	stamp string // of the last frame that the SDK encoded
 }
 
 // run sends packets until ctx ends, and then returns nil, or until the hub is closed.
@@ -80,12 +80,12 @@ func (s *stream) send(sender *backend.StreamSender) (sent bool, err error) {
 	case d.raw != nil:
 		err = sender.SendBytes(d.raw)
 	case d.rows != nil:
-		if d.raw, err = frames.AppendPacket(nil, d.frame, d.times, d.rows); err == nil {
-			err = sender.SendBytes(d.raw)
-		}
+		err = sendRows(sender, d)
 	default:
-		d = s.emptied(d)
-		err = sender.SendFrame(d.frame, d.include)
+		if d.include == data.IncludeAll {
+			d.frame = marked(d.frame)
+		}
+		err = s.sendFrame(sender, d)
 	}
 	if d.frame != nil && s.told != nil {
 		s.told(d.schema())
@@ -96,23 +96,44 @@ func (s *stream) send(sender *backend.StreamSender) (sent bool, err error) {
 	return true, nil
 }
 
-// emptied marks a frame without rows as meant so: browsers do not replace rows by none. It is said in the schema, and taken
-// back with the next rows.
-func (s *stream) emptied(d delivery) delivery {
-	rows := d.frame.Rows()
-	if rows > 0 && s.empty || rows == 0 {
+// sendRows sends rows with their schema.
+func sendRows(sender *backend.StreamSender, d delivery) error {
+	schema, err := frames.Stamped(d.frame)
+	if err != nil {
+		return err
+	}
+	raw, err := frames.AppendPacket(nil, schema, d.times, d.rows)
+	if err != nil {
+		return err
+	}
+	return sender.SendBytes(raw)
+}
+
+// sendFrame sends a frame, with its schema whenever what that says is another than before.
+func (s *stream) sendFrame(sender *backend.StreamSender, d delivery) error {
+	frame, err := frames.Stamped(d.frame)
+	if err != nil {
+		return err
+	}
+	stamp := frame.Fields[len(frame.Fields)-1].Name
+	if stamp != s.stamp {
 		d.include = data.IncludeAll
 	}
-	s.empty = rows == 0
-	if !s.empty {
-		return d
+	s.stamp = stamp
+	return sender.SendFrame(frame, d.include)
+}
+
+// marked says of a frame without rows that it is meant so: browsers do not replace rows by none. It is said in the schema, and
+// taken back with the next rows.
+func marked(frame *data.Frame) *data.Frame {
+	if frame.Rows() > 0 {
+		return frame
 	}
-	frame, meta := *d.frame, data.FrameMeta{}
+	empty, meta := *frame, data.FrameMeta{}
 	if frame.Meta != nil {
 		meta = *frame.Meta
 	}
 	meta.Custom = map[string]any{"rows": 0}
-	frame.Meta = &meta
-	d.frame = &frame
-	return d
+	empty.Meta = &meta
+	return &empty
 }

@@ -46,19 +46,20 @@ func (t troubled) notices() []gpu.Notice {
 // lossEvery is how often the count of losses in a notice changes at most: each change sends the schema again.
 const lossEvery = 10 * time.Second
 
-// losses are what a stream did not show, and why. They are told as long as there are new ones.
+// losses are what a stream did not show, and why. They are told as long as there are new ones. What came too late for its row
+// is not among them: viewers ask for it, see refill.
 type losses struct {
 	samples uint64 // that were overtaken by newer ones, because packets were taken too slowly
 	rows    uint64 // that were complete and did not wait for so slow a reader
 
 	told []gpu.Notice
-	last [4]uint64
+	last [3]uint64
 	next time.Time
 }
 
 // begin leaves out what was dropped so far.
 func (l *losses) begin(dropped timeline.Dropped) {
-	l.last = [4]uint64{l.samples, l.rows, dropped.Late, dropped.Ahead}
+	l.last = [3]uint64{l.samples, l.rows, dropped.Ahead}
 }
 
 // notices of what was lost since the last ones.
@@ -66,11 +67,11 @@ func (l *losses) notices(now time.Time, dropped timeline.Dropped) []gpu.Notice {
 	if now.Before(l.next) {
 		return l.told
 	}
-	counts := [4]uint64{l.samples, l.rows, dropped.Late, dropped.Ahead}
+	counts := [3]uint64{l.samples, l.rows, dropped.Ahead}
 	var parts []string
 	for i, text := range []string{
 		"%d samples because they were read too slowly", "%d rows because Grafana took packets too slowly",
-		"%d samples that came too late for their row", "%d samples whose time is in the future",
+		"%d samples whose time is in the future",
 	} {
 		if fresh := counts[i] - l.last[i]; fresh > 0 {
 			parts = append(parts, fmt.Sprintf(text, fresh))

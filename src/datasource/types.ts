@@ -286,6 +286,7 @@ export interface AgentStatus {
   /** Samples that are not in its series, since it was connected to. */
   missed?: number;
   repeated?: number;
+  reordered?: number;
   late?: number;
   future?: number;
 }
@@ -309,6 +310,8 @@ export interface LiveContinuation {
   data: unknown;
   stepMs: number;
   rangeMs: number;
+  /** When the answer was made, in ms of the server's clock. Absent where rows are not told apart by time. */
+  atMs?: number;
   /**
    * How packets go on with the frame. Absent: rows of a time series. `replace`: each is the whole table. `append`: rows of a
    * table that come after those there are. `cells`: values of the table's last column.

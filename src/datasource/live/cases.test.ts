@@ -278,7 +278,7 @@ describe('tables', () => {
     jest.advanceTimersByTime(100);
     expect(shown(seen).length).toBe(0);
     expect(shown(seen).fields).toHaveLength(2);
-    expect(live.subscriptions[0]).toMatchObject({ frame: undefined, buffer: { action: 'replace' } });
+    expect(live.subscriptions[0]).toMatchObject({ buffer: { action: 'replace' } });
   });
 
   test('that are replaced show one packet whole, whatever their times, however many came and who else watches', () => {

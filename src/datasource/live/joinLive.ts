@@ -28,6 +28,13 @@ import { type ChannelState, pollMsOf, type Troubles, watchChannel } from './watc
 /** Packets of several channels that arrive together become one answer. */
 const COALESCE_MS = 40;
 
+/**
+ * How soon a panel asks for rows that it missed, at random between the two: whatever made one miss them made a thousand. And how
+ * far apart such questions are at least.
+ */
+const REFILL_MS = [500, 5_000] as const;
+const REFILL_EVERY_MS = 30_000;
+
 /** How soon a panel whose live side went away asks whether it is back. */
 const RETURN_MS = 10_000;
 
@@ -59,6 +66,8 @@ interface Memory {
   shown?: DataQueryResponse;
   /** By refId. */
   troubles: Map<string, Troubles>;
+  /** When missed rows were asked for last, in ms. */
+  refilled?: number;
 }
 
 /** Asks, and goes on with the answer. */
@@ -104,16 +113,37 @@ function continueAnswer<T extends DataQueryRequest>(
         }),
         takeUntil(
           states.pipe(
-            map(needsAsking),
-            startWith(needsAsking(start)),
+            map(reasonToAsk),
+            startWith(reasonToAsk(start)),
             distinctUntilChanged(),
-            switchMap((asking) => (asking ? timer(pollMs) : NEVER))
+            switchMap((reason) => waitToAsk(reason, pollMs, memory))
           )
         )
       )
     )
   );
   return concat(streamed, again);
+}
+
+/** Emits when it is time to ask again. */
+function waitToAsk(reason: Reason | undefined, pollMs: number, memory: Memory): Observable<unknown> {
+  switch (reason) {
+    case 'incomplete':
+      return timer(refillWait(memory)).pipe(
+        tap(() => {
+          memory.refilled = Date.now();
+        })
+      );
+    case 'trouble':
+      return timer(pollMs);
+    default:
+      return NEVER;
+  }
+}
+
+function refillWait({ refilled = -Infinity }: Memory): number {
+  const [least, most] = REFILL_MS;
+  return Math.max(0, refilled + REFILL_EVERY_MS - Date.now()) + least + Math.random() * (most - least);
 }
 
 /** Emits nothing for a while. */
@@ -140,7 +170,10 @@ function followAll(seeds: DataFrame[], live: LiveSide, uid: string, memory: Memo
 
 function initialStates(seeds: DataFrame[], memory: Memory): States {
   return new Map(
-    seeds.map((seed) => [seed, { frame: seed, troubles: memory.troubles.get(channelKey(seed)) ?? {}, outdated: false }])
+    seeds.map((seed) => [
+      seed,
+      { frame: seed, troubles: memory.troubles.get(channelKey(seed)) ?? {}, outdated: false, incomplete: false },
+    ])
   );
 }
 
@@ -149,8 +182,15 @@ function channelKey(seed: DataFrame): string {
   return seed.refId ?? '';
 }
 
-function needsAsking(states: States): boolean {
-  return Array.from(states.values()).some((state) => state.outdated || troubleOf(state) !== undefined);
+/** Why an answer is wanted. */
+type Reason = 'incomplete' | 'trouble';
+
+function reasonToAsk(states: States): Reason | undefined {
+  const all = Array.from(states.values());
+  if (all.some(({ incomplete }) => incomplete)) {
+    return 'incomplete';
+  }
+  return all.some((state) => state.outdated || troubleOf(state) !== undefined) ? 'trouble' : undefined;
 }
 
 /** The most telling of what is wrong: without a connection nothing else can be right. */

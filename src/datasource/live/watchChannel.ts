@@ -1,11 +1,10 @@
 import {
   type DataFrame,
-  dataFrameToJSON,
   type DataQueryResponse,
   parseLiveChannelAddress,
   type QueryResultMetaNotice,
 } from '@grafana/data';
-import { type GrafanaLiveSrv, StreamingFrameAction } from '@grafana/runtime';
+import { type GrafanaLiveSrv, type LiveDataStreamOptions, StreamingFrameAction } from '@grafana/runtime';
 import { catchError, defer, endWith, map, Observable, of, Subject, switchMap, takeUntil, timer } from 'rxjs';
 
 import { messageOf } from '../../shared/messageOf';
@@ -16,6 +15,7 @@ import { type Continued } from './Continued';
 import { failureOf } from './failureOf';
 import { type LiveSide } from './LiveSide';
 import { ReplacedTable } from './ReplacedTable';
+import { withoutStamp } from './stamp';
 import { Timeline } from './Timeline';
 import { channelFailed, disconnected, refused, silent, type Trouble, unanswered } from './trouble';
 
@@ -49,6 +49,8 @@ export interface ChannelState {
   troubles: Troubles;
   /** The stream carries other series than the answer began with, so the answer must be asked for again. */
   outdated: boolean;
+  /** Rows were sent while nobody listened, or samples came too late for them: an answer has what is missing. */
+  incomplete: boolean;
 }
 
 export interface Channel {
@@ -81,6 +83,7 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
     const heard = new Subject<void>();
     let troubles: Troubles = carried;
     let outdated = false;
+    let incomplete = false;
     let told: QueryResultMetaNotice[] = [];
     // Grafana hands out its own buffer while one subscribes; only what comes after is from the server.
     let subscribed = false;
@@ -90,7 +93,7 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
 
     const update = (change: Troubles) => {
       troubles = { ...troubles, ...change };
-      subscriber.next({ frame: withNotices(timeline.toFrame(), told), troubles, outdated });
+      subscriber.next({ frame: withNotices(timeline.toFrame(), told), troubles, outdated, incomplete });
     };
 
     const onPacket = (packet: Packet) => {
@@ -106,9 +109,11 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
           update({ channel: undefined });
         }
       }
-      const before = JSON.stringify([outdated, told]);
+      const said = () => JSON.stringify([outdated, incomplete, told]);
+      const before = said();
       const wait: unknown = packet.frame.meta?.custom?.refused;
-      outdated = timeline.differsFrom(packet.frame);
+      outdated = packet.frame.fields.length > 0 && timeline.differsFrom(packet.frame);
+      incomplete ||= cameLate(packet.frame, continuation);
       told = packet.frame.meta?.notices ?? [];
       if (typeof wait === 'string') {
         update({ channel: refused(wait, pollMs) });
@@ -117,10 +122,10 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
         update({ channel: undefined, silence: undefined });
       } else if (continuation.mode === 'append' && answers > 1) {
         heard.next();
-        if (troubles.silence || JSON.stringify([outdated, told]) !== before) {
+        if (troubles.silence || said() !== before) {
           update({ silence: undefined });
         }
-      } else if (JSON.stringify([outdated, told]) !== before) {
+      } else if (said() !== before) {
         update({});
       }
     };
@@ -139,6 +144,14 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
         }
       })
     );
+    if (byRows(continuation)) {
+      subscriber.add(
+        live.reconnected.subscribe(() => {
+          incomplete = true;
+          update({});
+        })
+      );
+    }
     subscriber.add(
       timer(answerMs)
         .pipe(takeUntil(answered))
@@ -148,9 +161,20 @@ export function watchChannel({ live, uid, seed, continuation, carried = {} }: Ch
         })
     );
     heard.next();
-    subscriber.add(packets(live.service, uid, timeline.toFrame(), continuation).subscribe(onPacket));
+    subscriber.add(packets(live.service, uid, continuation).subscribe(onPacket));
     subscribed = true;
   });
+}
+
+/** Whether packets bring rows that come but once. */
+function byRows({ mode }: LiveContinuation): boolean {
+  return mode === undefined || mode === 'append';
+}
+
+/** Whether samples came too late for their rows after the answer was made. */
+function cameLate(packet: DataFrame, { atMs }: LiveContinuation): boolean {
+  const refill: unknown = packet.meta?.custom?.refill;
+  return typeof refill === 'number' && atMs !== undefined && refill > atMs;
 }
 
 /** How packets go on with the seed. */
@@ -177,46 +201,35 @@ function withNotices(frame: DataFrame, told: QueryResultMetaNotice[]): DataFrame
 type Packet = { frame: DataFrame } | { failure: string };
 
 /**
- * What the channel delivers: Grafana's buffer after each packet, or why there is none. The buffer takes the history's
- * arrays for its own and appends to them.
+ * What the channel delivers: Grafana's buffer after each packet, or why there is none. The history is not given to that buffer:
+ * panels that share it would add theirs between its rows, and its columns differ from those of the packets.
  */
-function packets(
-  live: GrafanaLiveSrv,
-  uid: string,
-  history: DataFrame,
-  continuation: LiveContinuation
-): Observable<Packet> {
+function packets(live: GrafanaLiveSrv, uid: string, continuation: LiveContinuation): Observable<Packet> {
   return defer(() => {
     const address = parseLiveChannelAddress(`ds/${uid}/${continuation.path}`);
     if (!address) {
       return of({ failure: `the channel ${continuation.path} has no valid address` });
     }
-    const { mode, rangeMs, stepMs } = continuation;
-    const byRows = mode === undefined || mode === 'append';
     return live
       .getDataStream({
         // Grafana 13 calls `stream` what was `namespace` before.
         addr: { ...address, ...{ stream: uid, namespace: uid }, data: continuation.data },
-        // Packets of the other modes have columns of their own, or replace everything.
-        frame: byRows ? dataFrameToJSON(history) : undefined,
-        buffer: byRows
-          ? {
-              // Grafana cuts to the panel's width by default, which would cut a longer history.
-              maxLength: Math.min(
-                history.length + Math.ceil(rangeMs / stepMs) + SPARE_ROWS,
-                mode === 'append' ? MAX_BUFFER_ROWS : Infinity
-              ),
-              maxDelta: rangeMs,
-              action: StreamingFrameAction.Append,
-            }
-          : {
-              // A delta would cut a table by its first time column, in which rows are not in order.
-              maxLength: mode === 'replace' ? MAX_TABLE_ROWS : 1,
-              action: StreamingFrameAction.Replace,
-            },
+        buffer: bufferOf(continuation),
       })
       .pipe(map(toPacket), endWith({ failure: 'the stream ended' }));
   }).pipe(catchError((error: unknown) => of({ failure: messageOf(error) })));
+}
+
+function bufferOf(continuation: LiveContinuation): LiveDataStreamOptions['buffer'] {
+  const { mode, rangeMs, stepMs } = continuation;
+  if (byRows(continuation)) {
+    // Grafana cuts to the panel's width by default, which would cut what came while a tab slept.
+    const most = mode === 'append' ? MAX_BUFFER_ROWS : Infinity;
+    const maxLength = Math.min(Math.ceil(rangeMs / stepMs) + SPARE_ROWS, most);
+    return { maxLength, maxDelta: rangeMs, action: StreamingFrameAction.Append };
+  }
+  // A delta would cut a table by its first time column, in which rows are not in order.
+  return { maxLength: mode === 'replace' ? MAX_TABLE_ROWS : 1, action: StreamingFrameAction.Replace };
 }
 
 function toPacket(response: DataQueryResponse): Packet {
@@ -225,5 +238,5 @@ function toPacket(response: DataQueryResponse): Packet {
     return { failure };
   }
   const frame: DataFrame | undefined = response.data[0];
-  return frame ? { frame } : { failure: 'Grafana delivered a packet without a frame' };
+  return frame ? { frame: withoutStamp(frame) } : { failure: 'Grafana delivered a packet without a frame' };
 }
