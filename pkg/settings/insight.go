@@ -25,6 +25,10 @@ type Insight struct {
 	Energy   Energy
 	Budgets  []Budget
 	Classes  []ClassRule
+	// Places are the labels that say where a node is.
+	Places Places
+	// Maintenance is what is announced here, beside Alertmanager's silences.
+	Maintenance []Maintenance
 }
 
 // Price is what a GPU costs for an hour.
@@ -132,6 +136,8 @@ type storedInsight struct {
 		Job       string `json:"job"`
 		User      string `json:"user"`
 	} `json:"classes"`
+	Places      storedPlaces        `json:"places"`
+	Maintenance []storedMaintenance `json:"maintenance"`
 }
 
 // DefaultCurrency is what prices are in when nobody says.
@@ -170,6 +176,10 @@ func (in storedInsight) read(problems *[]error) Insight {
 			}
 		}
 		out.Classes = append(out.Classes, rule)
+	}
+	out.Places = in.Places.read()
+	for i, m := range in.Maintenance {
+		out.Maintenance = append(out.Maintenance, m.read(fmt.Sprintf("insight.maintenance[%d]", i), problems))
 	}
 	return out
 }
@@ -235,6 +245,8 @@ func (v *validator) insight(in Insight) {
 			v.add(key, "fits everything: write a namespace, pod, job or user")
 		}
 	}
+	v.places(in.Places)
+	v.maintenance(in.Maintenance)
 }
 
 func (v *validator) currency(key, code string) {

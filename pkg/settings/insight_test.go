@@ -3,6 +3,7 @@ package settings
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
@@ -45,6 +46,36 @@ func TestInsight(t *testing.T) {
 	}
 }
 
+func TestPlacesAndMaintenance(t *testing.T) {
+	s, err := Parse([]byte(`{"clusters":[{"name":"n","endpoints":[{"id":"a","url":"http://p:9090"}]}],"insight":{
+		"places":{"rack":[" cabinet "],"leaf":[]},
+		"maintenance":[{"cluster":"north","node":"/n[12]/","from":"2026-01-05T08:00:00Z","until":"2026-01-05T10:00:00+01:00","by":"mk","why":"fans"},
+			{"gpu":"GPU-7","from":"2026-01-05T08:00:00Z","until":"2026-01-05T09:00:00Z"}]}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Insight.Places
+	if len(p.Rack) != 1 || p.Rack[0] != "cabinet" || len(p.Leaf) != 0 || len(p.Power) == 0 || len(p.Fabric) == 0 {
+		t.Errorf("places %+v", p)
+	}
+	at := time.Date(2026, 1, 5, 8, 30, 0, 0, time.UTC)
+	for i, c := range []struct {
+		cluster, node, uuid string
+		at                  time.Time
+		by                  int // of the list, -1 for none
+	}{
+		{"north", "n1", "", at, 0}, {"north", "n2", "GPU-1", at, 0}, {"north", "n12", "", at, -1}, {"south", "n1", "", at, -1},
+		{"north", "n1", "", at.Add(-31 * time.Minute), -1}, {"north", "n1", "", at.Add(30 * time.Minute), -1},
+		{"south", "n9", "GPU-7", at, 1}, {"south", "n9", "", at, -1},
+	} {
+		for j, m := range s.Insight.Maintenance {
+			if got := m.Covers(c.cluster, c.node, c.uuid, c.at); got != (j == c.by) {
+				t.Errorf("case %d: entry %d covers: %v", i, j, got)
+			}
+		}
+	}
+}
+
 func TestInsightSaysWhatToChange(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"limits":[]}`:                                  `insight.limits: is not an object`,
@@ -57,7 +88,12 @@ func TestInsightSaysWhatToChange(t *testing.T) {
 		`{"classes":[{"class":"batch","pod":"x"}]}`:      `insight.classes[0].class: "batch" is not a class of work: write training or inference`,
 		`{"classes":[{"class":"training"}]}`:             `insight.classes[0]: fits everything`,
 		`{"classes":[{"class":"training","pod":"/[/"}]}`: `insight.classes[0].pod: "/[/" is not a regular expression`,
-		`{"currency":"all the money"}`:                   `insight.currency: "all the money" is not a currency`,
+		`{"places":{"rack":["data-rack"]}}`:              `insight.places.rack: "data-rack" is no name of a label`,
+		`{"maintenance":[{"from":"2026-01-05T08:00:00Z","until":"2026-01-05T09:00:00Z"}]}`:               `insight.maintenance[0]: is of everything`,
+		`{"maintenance":[{"node":"n1","from":"tomorrow","until":"2026-01-05T09:00:00Z"}]}`:               `insight.maintenance[0].from: "tomorrow" is no time: write it as`,
+		`{"maintenance":[{"node":"n1","from":"2026-01-05T09:00:00Z","until":"2026-01-05T09:00:00Z"}]}`:   `insight.maintenance[0].until: is not after from`,
+		`{"maintenance":[{"node":"/n[/","from":"2026-01-05T08:00:00Z","until":"2026-01-05T09:00:00Z"}]}`: `insight.maintenance[0].node: "/n[/" is not a regular expression`,
+		`{"currency":"all the money"}`: `insight.currency: "all the money" is not a currency`,
 	} {
 		if _, err := Parse([]byte(`{"insight":`+raw+`}`), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n got %v\nwant %s", raw, err, want)

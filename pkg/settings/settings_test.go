@@ -154,7 +154,7 @@ func TestParseAccepts(t *testing.T) {
 	for name, expected := range want {
 		// What every file leaves out.
 		expected.FailedEndpoint, expected.MaxSeries, expected.Cache.MaxBytes = gpu.Warning, 1000, 256<<20
-		expected.Insight = settings.Insight{Currency: "USD"}
+		expected.Insight = settings.Insight{Currency: "USD", Places: settings.DefaultPlaces()}
 		expected.Live = settings.Live{MaxStreams: 2000, MaxUserStreams: 256}
 		for _, c := range expected.Clusters {
 			for i := range c.Endpoints {
@@ -192,7 +192,7 @@ func everything() settings.Settings {
 		}},
 		Live:     settings.Live{MaxStreams: 500, MaxUserStreams: 40},
 		Dialects: json.RawMessage(`[{"name":"acme"}]`),
-		Insight:  settings.Insight{Currency: "USD"},
+		Insight:  settings.Insight{Currency: "USD", Places: settings.DefaultPlaces()},
 		Clusters: []settings.Cluster{{Name: "north", Endpoints: []settings.Endpoint{
 			{
 				ID: "north-a", URL: "https://a.example.com", Role: settings.Replica, Auth: settings.Auth{Method: "none"}, Forward: settings.ForwardAlways,

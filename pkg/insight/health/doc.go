@@ -23,9 +23,12 @@
 // # Incidents
 //
 // Faults that belong together are one [Incident] under what is behind them: all that a GPU has; an exporter that is down with
-// all GPUs of its node; heat or power of most GPUs of a node, or of a rack whose coolant or power has an alarm; faults of
-// NVLink of several GPUs of a node or of several nodes of a rack. XIDs 45 and 43 go with the one before them, 63 with the 64
+// all GPUs of its node; heat or power of most GPUs of a node, or of a rack whose coolant or power has an alarm; and faults that
+// nodes which share something began to have within ten minutes: of NVLink in an NVLink domain, of power at a feed, of heat in a rack,
+// nothing received from behind a switch. Where a domain, a feed or a switch is not known the rack stands for it. XIDs 45 and 43 go with the one before them, 63 with the 64
 // behind it, 171 and 172 with 48, 154 with what made the driver ask; 79 and a GPU that is gone silence the rest of it.
+//
+// What is in maintenance has its verdict, and says that nobody has to act on it: it is neither a fault to page for nor healthy.
 //
 // [Risk] counts precursors. It is called risk because it is no prediction.
 //

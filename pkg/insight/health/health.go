@@ -24,6 +24,8 @@ type Input struct {
 	Nodes       []NodeState
 	// VBIOS is the version of a physical GPU's firmware where it is known.
 	VBIOS map[gpu.Identity]string
+	// Maintenance is that of physical GPUs by themselves; that of whole nodes is theirs.
+	Maintenance map[gpu.Identity]Maintenance
 }
 
 // Verdict is the health of one subject.
@@ -37,8 +39,10 @@ type Verdict struct {
 	// Missing are the canonical metrics without which some kind of fault would stay unseen.
 	Missing []string
 	Risk    Risk
-	// Silenced says why nobody has to act on it although it is not well: "maintenance: …", "" otherwise.
-	Silenced string
+	// Silenced says why nobody has to act on it, whether or not it is well: "maintenance: …", "" otherwise. Whoever shows it must
+	// not call it healthy.
+	Silenced    string
+	Maintenance *Maintenance // nil without
 }
 
 // NodeVerdict is what is wrong with a node as a whole, or with what looks at it.
@@ -47,6 +51,7 @@ type NodeVerdict struct {
 	Severity      insight.Severity
 	Reasons       []insight.Reason
 	Silenced      string
+	Maintenance   *Maintenance
 }
 
 // Result is the health of all subjects.
@@ -112,6 +117,8 @@ type pass struct {
 	shared  map[uint64][]sighting
 	eventsK bool // somebody looked for events
 
+	maintained map[gpu.Identity]Maintenance
+
 	capTexts [101][2]string
 }
 
@@ -123,6 +130,7 @@ func Judge(in Input, limits Limits) Result {
 	p := &pass{
 		clock: clock{times: in.Grid.Times, step: in.Grid.Step}, grid: in.Grid, fields: fieldList(), limits: limits, alive: alive(), needed: needed(),
 		models: make(map[string]*ofModel), missing: make(map[uint64][]string), eventsK: in.EventsKnown || len(in.Events) > 0,
+		maintained: in.Maintenance,
 	}
 	for c, field := range p.fields {
 		p.columns[c] = in.Grid.Column(field)
@@ -140,7 +148,9 @@ func Judge(in Input, limits Limits) Result {
 		b.judge(node)
 		b.reasons = append(b.reasons, odd[i]...)
 		b.settle(node)
-		node.note(rows, b.reasons)
+		if _, alone := p.maintained[b.id]; !alone {
+			node.note(rows, b.reasons) // what is worked on says nothing of the node
+		}
 		p.answer(b, node, verdicts)
 	}
 	if in.Whole {
@@ -218,9 +228,8 @@ func (p *pass) answer(b *board, node *nodeState, verdicts []Verdict) {
 	if len(b.reasons) > 0 {
 		v.Severity = b.reasons[0].Severity
 	}
-	if node.Maintenance != "" && v.Severity != insight.OK {
-		v.Silenced = "maintenance: " + node.Maintenance
-	}
+	v.Maintenance = p.maintenanceOf(b.id, node)
+	v.Silenced = v.Maintenance.silenced()
 	v.Risk = b.risk()
 	for _, row := range b.rows {
 		v.Subject = row

@@ -28,13 +28,19 @@ type Incident struct {
 	Root     insight.Reason
 	Cluster  string
 	Node     string // "" when it is about several
-	Rack     string // "" when not known
+	Rack     string // "" when not known, or when it is about several
+	Domain   string // what several nodes share that have it: "NVLink domain x", "rack r1", "power feed p"; "" otherwise
 	Subjects []int  // indices in the grid's Subjects of the GPUs that it touches, in rising order
 	// Silences are the ids of the reasons that it explains, each once. Nobody needs to hear of them apart.
 	Silences []string
 	Since    int64  // Unix milliseconds; 0 when not known
 	Silenced string // why nobody has to act, as in verdicts
+	// Maintenance is what silences it; nil without.
+	Maintenance *Maintenance
 }
+
+// silence notes what keeps an incident from bothering anybody.
+func (in *Incident) silence(m *Maintenance) { in.Maintenance, in.Silenced = m, m.silenced() }
 
 func ofHeat(id string) bool {
 	switch id {
@@ -66,7 +72,8 @@ type grouping struct {
 // incidents groups what is at least a warning: by what reaches several nodes, then by node, then by GPU.
 func (p *pass) incidents(boards [][]int, verdicts []Verdict, nodes *nodeStates) []Incident {
 	g := &grouping{pass: p, verdicts: verdicts, taken: make(map[int]map[string]bool)}
-	g.racks(nodes)
+	g.alarms(nodes)
+	g.domains(nodes, boards)
 	for _, n := range nodes.list {
 		g.node(n, boards)
 	}
@@ -107,12 +114,12 @@ func (g *grouping) take(in *Incident, rows []int, is func(string) bool) {
 	slices.Sort(in.Silences)
 }
 
-// racks finds faults of coolant and power that reach several nodes, and fabrics of which several nodes have faults.
-func (g *grouping) racks(nodes *nodeStates) {
-	type rackKey struct{ cluster, rack, fault, id string }
-	groups := make(map[rackKey][]*nodeState)
-	var order []rackKey
-	put := func(k rackKey, n *nodeState) {
+// alarms makes incidents of faults of coolant and power that somebody else told of. They may reach several nodes.
+func (g *grouping) alarms(nodes *nodeStates) {
+	type alarm struct{ cluster, rack, fault, id string }
+	groups := make(map[alarm][]*nodeState)
+	var order []alarm
+	put := func(k alarm, n *nodeState) {
 		if groups[k] == nil {
 			order = append(order, k)
 		}
@@ -120,50 +127,35 @@ func (g *grouping) racks(nodes *nodeStates) {
 	}
 	for _, n := range nodes.list {
 		if n.Coolant != "" {
-			put(rackKey{n.Cluster, n.Rack, n.Coolant, "coolant"}, n)
+			put(alarm{n.Cluster, n.Rack, n.Coolant, "coolant"}, n)
 		}
 		if n.Power != "" {
-			put(rackKey{n.Cluster, n.Rack, n.Power, "rack-power"}, n)
-		}
-		if n.Rack != "" && len(n.linked) > 0 {
-			put(rackKey{n.Cluster, n.Rack, "", "fabric"}, n)
+			put(alarm{n.Cluster, n.Rack, n.Power, "rack-power"}, n)
 		}
 	}
 	for _, k := range order {
 		group := groups[k]
-		if k.id == "fabric" && len(group) < 2 {
-			continue
-		}
 		in := Incident{Scope: OfRack, Cluster: k.cluster, Rack: k.rack, Severity: insight.Critical}
 		if len(group) == 1 {
 			in.Node = group[0].Node
 		}
 		is := ofHeat
-		switch k.id {
-		case "rack-power":
-			is = func(id string) bool { return id == "power-brake" }
+		if k.id == "rack-power" {
+			is = ofPower
 			in.Root = insight.Reason{ID: k.id, Severity: insight.Critical, Text: "Power: " + k.fault + ".",
 				Action: operator("Follow the alarm of the power supply.", "rack-power")}
-		case "coolant":
+		} else {
 			in.Root = insight.Reason{ID: k.id, Severity: insight.Critical, Text: "Coolant: " + k.fault + ".",
 				Action: operator("Follow the coolant's alarm; drain what it cools.", "coolant")}
-		default:
-			in.Scope, in.Severity, is = OfFabric, insight.Warning, ofFabric
-			in.Root = fabricRoot(fmt.Sprintf("GPUs of %d nodes of rack %s have faults of NVLink.", len(group), k.rack))
 		}
 		for _, n := range group {
 			rows := n.hot
-			switch k.id {
-			case "rack-power":
+			if k.id == "rack-power" {
 				rows = n.braked
-			case "fabric":
-				rows = n.linked
 			}
 			g.take(&in, rows, is)
-			if in.Silenced = ""; n.Maintenance != "" && len(group) == 1 {
-				in.Silenced = "maintenance: " + n.Maintenance
-			}
 		}
+		in.silence(inMaintenance(group))
 		in.Root.Severity, in.Root.Since = in.Severity, in.Since
 		in.ID = fmt.Sprintf("%s/%s/%s", in.Scope, cmp.Or(k.rack, group[0].Node), k.id)
 		g.list = append(g.list, in)
@@ -184,14 +176,15 @@ func (g *grouping) node(n *nodeState, boards [][]int) {
 			ID: fmt.Sprintf("%s/%s/%s", scope, n.Node, root.ID), Scope: scope, Severity: root.Severity, Root: root, Cluster: n.Cluster,
 			Node: n.Node, Rack: n.Rack, Since: root.Since,
 		}
-		if n.Maintenance != "" {
-			in.Silenced = "maintenance: " + n.Maintenance
-		}
+		in.silence(n.Maintenance)
 		return in
 	}
 	for _, r := range n.reasons {
 		if r.ID == "coolant" || r.ID == "rack-power" || rank(r.Severity) < rank(insight.Warning) {
 			continue // of the rack, or nothing that somebody has to see to
+		}
+		if n.explained && n.down != nil && r.ID == n.down.ID {
+			continue // by what several nodes share
 		}
 		in := begin(OfNode, r)
 		if n.down != nil && r.ID == n.down.ID {
@@ -225,7 +218,7 @@ func (g *grouping) node(n *nodeState, boards [][]int) {
 	share(n.braked, 2, OfNode, insight.Reason{
 		ID: "node-power", Severity: insight.Warning, Text: "The power supply slows down %d of %d GPUs of the node.",
 		Action: operator("Look at the node's power supplies and the rack's power.", "power-brake"),
-	}, func(id string) bool { return id == "power-brake" })
+	}, ofPower)
 	share(n.linked, 2, OfFabric, fabricRoot("%d of %d GPUs of the node have faults of NVLink."), ofFabric)
 }
 
@@ -248,8 +241,9 @@ func (g *grouping) board(rows []int) {
 	root := left[rootOf(left)]
 	in := Incident{
 		ID: fmt.Sprintf("gpu/%s/%s/%s", d.Node, d.UUID, root.ID), Scope: OfGPU, Severity: severityOf(left), Root: root,
-		Cluster: d.Cluster, Node: d.Node, Subjects: slices.Sorted(slices.Values(rows)), Since: root.Since, Silenced: v.Silenced,
+		Cluster: d.Cluster, Node: d.Node, Subjects: slices.Sorted(slices.Values(rows)), Since: root.Since,
 	}
+	in.silence(v.Maintenance)
 	for _, r := range left {
 		if r.ID != root.ID {
 			in.Silences = append(in.Silences, r.ID)

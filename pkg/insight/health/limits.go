@@ -62,6 +62,9 @@ type Limits struct {
 	XIDFatal         int     `json:"xidFatal"`         // codes that need a reset or a reboot, that call for NVIDIA's support
 	XIDFollowMinutes float64 `json:"xidFollowMinutes"` // how far behind its cause a consequence may be
 
+	// TogetherMinutes is how far apart faults of nodes that share something may begin to be one incident.
+	TogetherMinutes float64 `json:"togetherMinutes"`
+
 	// Models are limits of single models by their name in the table of models, "H100" or "A100 80GB".
 	Models map[string]ModelLimits `json:"models,omitempty"`
 }
@@ -89,7 +92,7 @@ func DefaultLimits() Limits {
 		HardwareThermalMinutes: 5, SoftwareThermalMinutes: 15, PowerBrakeMinutes: 5, SlowdownMinutes: 5,
 		ThermalShare: 0.05, ThermalShareMinutes: 5, PowerCapShare: 0.5,
 		MissingMinutes: 10, StaleMinutes: 15, ProfilingLostMinutes: 15, ProfilingLostBusyRatio: 0.9, ExporterMinutes: 5,
-		XIDHours: 24, XIDRepeats: 2, XIDFatal: 5, XIDFollowMinutes: 5,
+		XIDHours: 24, XIDRepeats: 2, XIDFatal: 5, XIDFollowMinutes: 5, TogetherMinutes: 10,
 		Models: map[string]ModelLimits{"B200": {MarginCriticalCelsius: &beyondOfB200}},
 	}
 }
@@ -111,6 +114,7 @@ func (l Limits) Validate() error {
 		"softwareThermalMinutes": l.SoftwareThermalMinutes, "powerBrakeMinutes": l.PowerBrakeMinutes, "slowdownMinutes": l.SlowdownMinutes,
 		"thermalShareMinutes": l.ThermalShareMinutes, "missingMinutes": l.MissingMinutes, "staleMinutes": l.StaleMinutes,
 		"profilingLostMinutes": l.ProfilingLostMinutes, "exporterMinutes": l.ExporterMinutes, "xidFollowMinutes": l.XIDFollowMinutes,
+		"togetherMinutes": l.TogetherMinutes,
 	} {
 		check(key, minutes, 0, week)
 	}

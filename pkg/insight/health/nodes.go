@@ -29,10 +29,13 @@ type NodeState struct {
 	Agent         Presence // of the node's own agent
 	AgentDetail   string   // why it refuses
 	GPUs          int      // that the node should have, 0 for not known: the most that were seen in the range then
-	Maintenance   string   // why nobody is to be bothered: "drained by mk", "" for no maintenance
-	Rack          string   // GPUs of a rack share coolant, power and, in large NVLink domains, the fabric
-	Coolant       string   // a fault of the coolant that reaches the node: "leak at CDU 3"
-	Power         string   // a fault of the power that reaches it
+	Maintenance   *Maintenance
+	Rack          string // GPUs of a rack share coolant, power and, in large NVLink domains, the fabric
+	Feed          string // of power, where it is not the rack's: a PDU
+	Fabric        string // the NVLink domain, where it is known: nodes whose GPUs reach each other by NVLink
+	Leaf          string // the network switch that the node is at
+	Coolant       string // a fault of the coolant that reaches the node: "leak at CDU 3"
+	Power         string // a fault of the power that reaches it
 }
 
 type nodeKey struct{ cluster, node string }
@@ -49,6 +52,8 @@ type nodeState struct {
 	hot      []int // rows of boards that are too hot
 	braked   []int // rows of boards that the power supply slows down
 	linked   []int // rows of boards with faults of NVLink
+
+	explained bool // an incident of several nodes says that it is not heard
 }
 
 type nodeStates struct {
@@ -250,9 +255,7 @@ func (n *nodeStates) verdicts() []NodeVerdict {
 		v := NodeVerdict{Cluster: s.Cluster, Node: s.Node, Reasons: s.reasons}
 		slices.SortStableFunc(v.Reasons, func(a, b insight.Reason) int { return rank(b.Severity) - rank(a.Severity) })
 		v.Severity = v.Reasons[0].Severity
-		if s.Maintenance != "" {
-			v.Silenced = "maintenance: " + s.Maintenance
-		}
+		v.Maintenance, v.Silenced = s.Maintenance, s.Maintenance.silenced()
 		list = append(list, v)
 	}
 	slices.SortStableFunc(list, func(a, b NodeVerdict) int { return rank(b.Severity) - rank(a.Severity) })

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/insight/insighttest"
 	"github.com/warpwatch/warpwatch/pkg/insight/runbook"
@@ -19,12 +20,18 @@ import (
 //go:embed testdata/*.test
 var scenarios embed.FS
 
-// Arguments are nodes: n1:exporter=down,agent=down,gpus=8,rack=r1,coolant=leak.
+// Arguments are nodes: n1:exporter=down,agent=down,gpus=8,rack=r1,coolant=leak; or GPUs: GPU-1:maintenance=fans, GPU-1:vbios=96.0.
 func judgeScenario(s *insighttest.Scenario, args []string) (Result, error) {
 	in := Input{Grid: s.Devices, Events: s.Events, Whole: true}
 	for _, arg := range args {
 		name, rest, found := strings.Cut(arg, ":")
 		if !found {
+			continue
+		}
+		if strings.HasPrefix(name, "GPU-") {
+			if err := in.ofBoard(name, rest); err != nil {
+				return Result{}, err
+			}
 			continue
 		}
 		n := NodeState{Node: name}
@@ -44,7 +51,13 @@ func judgeScenario(s *insighttest.Scenario, args []string) (Result, error) {
 			case "power":
 				n.Power = value
 			case "maintenance":
-				n.Maintenance = value
+				n.Maintenance = &Maintenance{Why: value}
+			case "feed":
+				n.Feed = value
+			case "fabric":
+				n.Fabric = value
+			case "leaf":
+				n.Leaf = value
 			default:
 				return Result{}, fmt.Errorf("%q is not known of nodes", key)
 			}
@@ -52,6 +65,26 @@ func judgeScenario(s *insighttest.Scenario, args []string) (Result, error) {
 		in.Nodes = append(in.Nodes, n)
 	}
 	return Judge(in, DefaultLimits()), nil
+}
+
+// ofBoard takes what an argument says of a GPU.
+func (in *Input) ofBoard(uuid, said string) error {
+	at := slices.IndexFunc(in.Grid.Subjects, func(d insight.Subject) bool { return d.UUID == uuid })
+	if at < 0 {
+		return fmt.Errorf("%q is no GPU", uuid)
+	}
+	switch key, value, _ := strings.Cut(said, "="); key {
+	case "maintenance":
+		in.Maintenance = map[gpu.Identity]Maintenance{in.Grid.Subjects[at].Parent(): {Why: value}}
+	case "vbios":
+		if in.VBIOS == nil {
+			in.VBIOS = map[gpu.Identity]string{}
+		}
+		in.VBIOS[in.Grid.Subjects[at].Parent()] = value
+	default:
+		return fmt.Errorf("%q is not known of GPUs", key)
+	}
+	return nil
 }
 
 func TestScenarios(t *testing.T) {
