@@ -63,10 +63,14 @@ func (p *panel) newest() int64 {
 	return p.times[len(p.times)-1]
 }
 
-func newInstance(t *testing.T, address string) *plugin.Datasource {
+func newInstance(t *testing.T, addresses ...string) *plugin.Datasource {
 	t.Helper()
+	var static []any
+	for _, address := range addresses {
+		static = append(static, map[string]any{"address": address})
+	}
 	stored, err := json.Marshal(map[string]any{"agents": map[string]any{
-		"discovery": "static", "allow": []string{"127.0.0.0/8"}, "static": []any{map[string]any{"address": address}},
+		"discovery": "static", "allow": []string{"127.0.0.0/8"}, "static": static,
 	}})
 	require.NoError(t, err)
 	instance, err := plugin.NewDatasource(t.Context(), backend.DataSourceInstanceSettings{JSONData: stored})
