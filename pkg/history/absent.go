@@ -9,7 +9,7 @@ import (
 // absent are the devices in the scope that should have the metric and have nothing of it, sorted by place.
 func (r *reduction) absent() []gpu.Device {
 	missing := roster{}
-	for key, known := range r.roster {
+	for key, known := range r.roster.all() {
 		if !r.has(key) && r.expects(known.device) {
 			missing[key] = known
 		}
@@ -34,7 +34,7 @@ func (r *reduction) expects(d gpu.Device) bool {
 // split counts the boards in the scope that have nothing of the metric because they are split into instances.
 func (r *reduction) split() int {
 	n := 0
-	for key, known := range r.roster {
+	for key, known := range r.roster.all() {
 		if r.metric.NoMIG && known.device.MIGEnabled && !known.device.IsMIG() && !r.has(key) && r.scope.Matches(known.device) {
 			n++
 		}
@@ -46,7 +46,7 @@ func (r *reduction) split() int {
 func (r *reduction) reason() string {
 	boards, split, virtual := 0, 0, 0
 	isVirtual := map[string]bool{} // by model
-	for _, known := range r.roster {
+	for _, known := range r.roster.all() {
 		d := known.device
 		if d.IsMIG() || !r.scope.Matches(d) {
 			continue

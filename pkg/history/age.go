@@ -41,17 +41,16 @@ func (h *History) ages(ctx context.Context, e *endpoint, p plan, alternatives []
 	}
 	old := map[origin]int64{}
 	for _, s := range a.Series {
-		id, ok := h.catalog.Resolve(s.Labels)
+		who := h.bearer(e, s.Labels)
 		want, known := p.find(s.Labels)
-		if !ok || !known || len(s.Values) == 0 {
+		if !who.named || !known || len(s.Values) == 0 {
 			continue
 		}
-		id.Device.Cluster = e.Cluster
-		key := keyOf(id.Device)
+		key := who.key
 		if !p.metric.PerInstance && want.role != substitute {
-			key = key.parent()
+			key = who.board
 		}
-		old[origin{key, h.targetOf(s.Labels, "")}] = int64(s.Values[0] * 1000)
+		old[origin{key, who.from}] = int64(s.Values[0] * 1000)
 	}
 	return old, nil
 }

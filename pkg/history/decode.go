@@ -28,14 +28,24 @@ type rawSeries struct {
 // label is one label of a series.
 type label struct{ Name, Value string }
 
-// labelSet is the labels of a series in the order of the answer.
-type labelSet []label
+// labelSet is the labels of a series.
+type labelSet struct {
+	shared *card   // that other series have too; nil for none
+	own    []label // in the order of the answer
+}
 
 // Get implements catalog.Labels.
 func (l labelSet) Get(name string) string {
-	for i := range l {
-		if l[i].Name == name {
-			return l[i].Value
+	for i := range l.own {
+		if l.own[i].Name == name {
+			return l.own[i].Value
+		}
+	}
+	if l.shared != nil {
+		for i := range l.shared.labels {
+			if l.shared.labels[i].Name == name {
+				return l.shared.labels[i].Value
+			}
 		}
 	}
 	return ""
@@ -43,8 +53,14 @@ func (l labelSet) Get(name string) string {
 
 // decode reads the body of query or query_range in one pass, whatever the order of its fields. It returns errTruncated
 // for a body that was cut off.
-func decode(body []byte) (*answer, error) {
+func decode(body []byte) (*answer, error) { return decodeOnto(nil, body) }
+
+// decodeOnto is decode with the labels that series share in a file of cards, which may be nil.
+func decodeOnto(s *cardfile, body []byte) (*answer, error) {
 	d := newDecoder(body)
+	if s != nil {
+		d.cards = &cardReader{file: s, next: s.first.Load()}
+	}
 	if err := d.whole(); err != nil {
 		return nil, err
 	}
@@ -82,6 +98,9 @@ type decoder struct {
 	pair    int // where a result that is one [time, value] pair starts, -1 when there is none
 	// rows takes the series in, nil when they are not decoded into columns.
 	rows *rowDecoder
+	// cards finds labels in a file, nil when they are not shared.
+	cards *cardReader
+	card  *card // of the series before, nil for none
 }
 
 func (d *decoder) envelope() error {

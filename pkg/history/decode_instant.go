@@ -230,7 +230,7 @@ func (r *rowDecoder) take(s rawSeries, spots []spot) error {
 	}
 	row := len(r.values)
 	r.spots = r.spots[:0]
-	for _, l := range s.Labels {
+	for _, l := range s.Labels.all() {
 		c := r.column(l.Name)
 		code := r.code(c, []byte(l.Value))
 		c.put(row, code)

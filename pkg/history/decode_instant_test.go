@@ -36,7 +36,7 @@ func sameRows(t interface {
 	}
 	for i, s := range series.Series {
 		want := map[string]string{}
-		for _, l := range s.Labels {
+		for _, l := range s.Labels.all() {
 			if l.Value != "" {
 				want[l.Name] = l.Value
 			}

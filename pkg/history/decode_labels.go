@@ -22,14 +22,22 @@ const mostMisses = 4096
 // metric reads a label set into the common room for labels.
 func (d *decoder) metric() (labelSet, error) {
 	if d.null() {
-		return nil, nil
+		return labelSet{}, nil
 	}
 	if cap(d.labels)-len(d.labels) < 32 {
 		d.labels = make([]label, 0, 1024)
 	}
 	start := len(d.labels)
+	if d.cards != nil {
+		if c, end := d.cards.likely(d.buf, d.pos); c != nil {
+			d.pos, d.card = end, c
+			return labelSet{shared: c, own: d.cards.own}, nil
+		}
+		d.peek()
+	}
+	text := d.pos
 	if d.sameNames() {
-		return labelSet(d.labels[start:len(d.labels):len(d.labels)]), nil
+		return d.shared(text, start), nil
 	}
 	d.labels = d.labels[:start]
 	err := d.object(func(key []byte) error {
@@ -51,13 +59,25 @@ func (d *decoder) metric() (labelSet, error) {
 		d.labels = append(d.labels, label{name, value})
 		return nil
 	})
-	labels := labelSet(d.labels[start:len(d.labels):len(d.labels)])
-	d.learn(labels)
-	return labels, err
+	d.learn(d.labels[start:])
+	return d.shared(text, start), err
+}
+
+// shared is the labels that were read last, from a text that begins at a place, in the file where they can be.
+func (d *decoder) shared(text, start int) labelSet {
+	labels := d.labels[start:len(d.labels):len(d.labels)]
+	if d.cards != nil {
+		if c := d.cards.take(d.card, d.buf[text:d.pos], labels); c != nil {
+			d.card = c
+			d.labels = d.labels[:start]
+			return labelSet{shared: c, own: d.cards.own}
+		}
+	}
+	return labelSet{own: labels}
 }
 
 // learn makes the spots of a label set. There are none when a name is not written as it is.
-func (d *decoder) learn(labels labelSet) {
+func (d *decoder) learn(labels []label) {
 	for i, l := range labels {
 		if strings.ContainsFunc(l.Name, func(c rune) bool { return c == '"' || c == '\\' || c < ' ' }) {
 			d.spots = d.spots[:0]

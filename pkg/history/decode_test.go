@@ -66,10 +66,10 @@ func sameAsOracle(t *testing.T, body []byte, got *answer) {
 	}
 	for i, stream := range want {
 		s := got.Series[i]
-		if len(s.Labels) != len(stream.Metric) {
+		if s.Labels.len() != len(stream.Metric) {
 			t.Fatalf("series %d: labels %v, client_golang has %v", i, s.Labels, stream.Metric)
 		}
-		for _, l := range s.Labels {
+		for _, l := range s.Labels.all() {
 			if v, has := stream.Metric[model.LabelName(l.Name)]; !has || string(v) != l.Value {
 				t.Fatalf("series %d: label %q is %q, client_golang has %q", i, l.Name, l.Value, v)
 			}

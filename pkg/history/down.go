@@ -30,6 +30,9 @@ func (h *History) downTarget(cluster string, labels labelSet) downTarget {
 // notices name the exporters of GPU metrics in the scope that are down: those whose job is called so, and those of a job
 // that other series of the answer come from.
 func (d downTargets) notices(scope query.Scope, all collected) []gpu.Notice {
+	if len(d) == 0 {
+		return nil
+	}
 	jobs := map[string]bool{}
 	for _, c := range all.candidates {
 		jobs[c.from.job] = c.from.job != ""
@@ -57,11 +60,11 @@ func (d downTargets) notices(scope query.Scope, all collected) []gpu.Notice {
 }
 
 // inScope reports whether the scope selects the target's node, under any name the node is known by.
-func (t downTarget) inScope(scope query.Scope, known roster) bool {
+func (t downTarget) inScope(scope query.Scope, known roll) bool {
 	if scope.MatchesNode(t.cluster, t.node) {
 		return true
 	}
-	for _, r := range known {
+	for _, r := range known.all() {
 		if r.device.Cluster == t.cluster && scope.MatchesNode(t.cluster, r.device.Node) &&
 			slices.ContainsFunc(r.hosts, func(h hostLabel) bool { return h.value == t.node }) {
 			return true

@@ -129,7 +129,8 @@ func sameServer(req *http.Request, via []*http.Request) error {
 
 // query asks path for form and decodes the answer. Every error is an *Error.
 func (e *endpoint) query(ctx context.Context, path string, form url.Values) (*answer, error) {
-	return e.queryAs(ctx, path, form, decode)
+	shared := e.cardfile(ctx)
+	return e.queryAs(ctx, path, form, func(body []byte) (*answer, error) { return decodeOnto(shared, body) })
 }
 
 // queryAs is query with an answer that is decoded in a way of the caller's.

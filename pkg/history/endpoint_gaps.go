@@ -78,7 +78,7 @@ func (c collected) short(instant bool, w query.Window) bool {
 func (c collected) stranger(others []roster) bool {
 	for _, other := range others {
 		for key := range other {
-			if _, ok := c.roster[key]; !ok {
+			if c.roster.at(key) == nil {
 				return true
 			}
 		}

@@ -184,7 +184,7 @@ func (h *History) sight(found *sighted, cluster, dialect string, labels labelSet
 	}
 	id.Device.Cluster = cluster
 	plain := map[string]string{tag: dialect}
-	for _, l := range labels {
+	for _, l := range labels.all() {
 		if l.Name != tag {
 			plain[l.Name] = l.Value
 		}

@@ -96,7 +96,7 @@ func (e *slab) answer(g axis) *answer {
 		}
 		start := len(room)
 		room, _ = readLabels(r.id.Value(), room)
-		s := rawSeries{Labels: labelSet(slices.Clip(room[start:])), Values: r.values}
+		s := rawSeries{Labels: labelSet{own: slices.Clip(room[start:])}, Values: r.values}
 		if r.at == nil {
 			s.Times = slices.Clip(times[r.first : r.first+len(r.values)])
 		} else {

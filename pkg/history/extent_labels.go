@@ -11,12 +11,13 @@ import (
 // labelText is a label set as one text: the labels sorted by name, each text with its length before it. Two sets have the
 // same text when they are the same set. buf is scratch.
 func labelText(labels labelSet, buf []byte) []byte {
-	if !slices.IsSortedFunc(labels, compareNames) {
-		labels = slices.Clone(labels)
-		slices.SortFunc(labels, compareNames)
+	sorted := labels.all()
+	if !slices.IsSortedFunc(sorted, compareNames) {
+		sorted = slices.Clone(sorted)
+		slices.SortFunc(sorted, compareNames)
 	}
 	buf = buf[:0]
-	for _, l := range labels {
+	for _, l := range sorted {
 		buf = binary.AppendUvarint(buf, uint64(len(l.Name)))
 		buf = append(buf, l.Name...)
 		buf = binary.AppendUvarint(buf, uint64(len(l.Value)))
@@ -24,8 +25,6 @@ func labelText(labels labelSet, buf []byte) []byte {
 	}
 	return buf
 }
-
-func compareNames(a, b label) int { return strings.Compare(a.Name, b.Name) }
 
 // readLabels takes a text of labelText apart, into the room of the slice. It reports whether the text is one.
 func readLabels(text string, room []label) ([]label, bool) {
@@ -51,7 +50,8 @@ func uvarint(text string) (value uint64, n int) {
 }
 
 // compareLabels is the order in which Prometheus answers.
-func compareLabels(a, b labelSet) int {
+func compareLabels(x, y labelSet) int {
+	a, b := x.all(), y.all()
 	for i := range min(len(a), len(b)) {
 		if c := cmp.Or(strings.Compare(a[i].Name, b[i].Name), strings.Compare(a[i].Value, b[i].Value)); c != 0 {
 			return c

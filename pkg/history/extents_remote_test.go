@@ -114,9 +114,9 @@ func sampleSlab(key blockKey) *slab {
 		r.id, _ = identify(labels, nil)
 		e.runs = append(e.runs, r)
 	}
-	add(labelSet{{"__name__", "a"}, {"b", "ü\x00\xc3"}}, 3, nil, 1, 1.5, math.NaN(), math.Inf(1), math.Copysign(0, -1), 5e-324)
-	add(nil, 0, []uint16{0, 7, 99}, 1, 2, 3)
-	add(labelSet{{"z", ""}}, 99, nil, math.MaxFloat64)
+	add(labelSet{own: []label{{"__name__", "a"}, {"b", "ü\x00\xc3"}}}, 3, nil, 1, 1.5, math.NaN(), math.Inf(1), math.Copysign(0, -1), 5e-324)
+	add(labelSet{}, 0, []uint16{0, 7, 99}, 1, 2, 3)
+	add(labelSet{own: []label{{"z", ""}}}, 99, nil, math.MaxFloat64)
 	return e
 }
 

@@ -264,7 +264,7 @@ func TestWhatIsTheFutureForTheServerIsNotKept(t *testing.T) {
 func TestOddAnswersAreNotKept(t *testing.T) {
 	g := axisOf(1000, 1000)
 	series := func(name string, times ...int64) rawSeries {
-		return rawSeries{Labels: labelSet{{"a", name}}, Times: times, Values: make([]float64, len(times))}
+		return rawSeries{Labels: labelSet{own: []label{{"a", name}}}, Times: times, Values: make([]float64, len(times))}
 	}
 	for what, a := range map[string]*answer{
 		"a vector":            {ResultType: "vector"},
@@ -325,7 +325,7 @@ func TestTheBudgetHolds(t *testing.T) {
 	}
 	one := func(ticks int64) *slab {
 		r := run{values: make([]float64, ticks)}
-		r.id, _ = identify(labelSet{{"a", "b"}}, nil)
+		r.id, _ = identify(labelSet{own: []label{{"a", "b"}}}, nil)
 		return &slab{from: 0, to: ticks - 1, runs: []run{r}, until: 100}
 	}
 	for i := range int64(100) {

@@ -69,7 +69,7 @@ func (h *History) Inventory(ctx context.Context, scope query.Scope, w query.Wind
 		return inv
 	}
 	inv.Down = all.down.exporters(scope, all.roster)
-	inv.Notices = append(append(inv.Notices, beforeNotes...), all.down.notices(scope, collected{roster: all.roster})...)
+	inv.Notices = append(append(inv.Notices, beforeNotes...), all.down.notices(scope, collected{roster: roll{base: all.roster}})...)
 
 	rows := map[deviceKey]*InventoryRow{}
 	for key, known := range all.roster {

@@ -21,7 +21,7 @@ func newestFirst(candidates []candidate) []candidate {
 	groups := map[ranked][]int{}
 	for i, c := range candidates {
 		if len(c.times) > 0 {
-			at := ranked{origin{c.key, c.from}, c.want.rank}
+			at := ranked{origin{c.key, *c.from}, c.want.rank}
 			groups[at] = append(groups[at], i)
 		}
 	}

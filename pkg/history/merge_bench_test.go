@@ -35,10 +35,10 @@ func replicaOf(gap int, value float64) []rawSeries {
 		for k := range values {
 			values[k] = value + float64(i)
 		}
-		all[i] = rawSeries{Times: times, Values: values, Labels: labelSet{
+		all[i] = rawSeries{Times: times, Values: values, Labels: labelSet{own: []label{
 			{"__name__", "gpu_power_watts"}, {"gpu", fmt.Sprint(i % 8)}, {"gpu_uuid", fmt.Sprintf("GPU-%08x-0a00-4a00-8b00-%012x", i, i)},
 			{"instance", fmt.Sprintf("10.9.0.%d:9847", i/8)}, {"job", "warpwatch-agent"}, {"model", "NVIDIA H200"}, {"node", fmt.Sprintf("node-%04d", i/8)},
-		}}
+		}}}
 	}
 	return all
 }
@@ -75,7 +75,7 @@ func BenchmarkMerge(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			all := collected{roster: roster{}, tallies: tallies{}, found: true}
+			all := collected{tallies: tallies{}, found: true}
 			for i, answer := range replicas {
 				all.candidates = slices.Grow(all.candidates, len(answer))
 				for _, s := range answer {
@@ -130,8 +130,8 @@ func BenchmarkMerge(b *testing.B) {
 
 // labelString is a label set as people write it: name{a="b", …}.
 func labelString(labels labelSet) string {
-	parts := make([]string, 0, len(labels))
-	for _, l := range labels {
+	parts := make([]string, 0, labels.len())
+	for _, l := range labels.all() {
 		parts = append(parts, fmt.Sprintf("%s=%q", l.Name, l.Value))
 	}
 	slices.Sort(parts)

@@ -63,7 +63,7 @@ func (h *History) collectAll(ctx context.Context, endpoints []*endpoint, q query
 		return c, err
 	})
 	good, failed, err := split(outcomes)
-	all = collected{roster: roster{}, tallies: tallies{}}
+	all = collected{tallies: tallies{}}
 	for _, o := range outcomes {
 		asking := question{endpoint: o.endpoint.ID}
 		if o.value.asked != "" {
@@ -95,7 +95,7 @@ func reduced(all collected, q query.Query, m catalog.Metric, w query.Window) *re
 // collected is what one server, or all together, have of a metric.
 type collected struct {
 	candidates []candidate
-	roster     roster
+	roster     roll
 	asked      string
 	notices    []gpu.Notice
 	found      bool // a series of the metric exists, whether or not in the scope and window
@@ -114,11 +114,7 @@ func (c *collected) merge(other collected) {
 	} else {
 		c.candidates = append(c.candidates, other.candidates...)
 	}
-	if len(c.roster) == 0 {
-		c.roster = other.roster // nobody else has it
-	} else {
-		c.roster.take(other.roster)
-	}
+	c.roster.take(other.roster)
 	c.notices = append(c.notices, other.notices...)
 	c.found = c.found || other.found
 	c.nameless += other.nameless
@@ -134,22 +130,22 @@ func (c *collected) merge(other collected) {
 type candidate struct {
 	key    deviceKey
 	want   *want
-	from   target
-	old    int64  // when it was measured, Unix milliseconds, of an instant answer that is not of its time; else 0
-	extra  string // value of the metric's SumOver label
+	from   *target // must not be changed
+	old    int64   // when it was measured, Unix milliseconds, of an instant answer that is not of its time; else 0
+	extra  string  // value of the metric's SumOver label
 	times  []int64
 	values []float64 // NaN where there was nothing or nothing plausible
 }
 
 // collect asks one server.
 func (h *History) collect(ctx context.Context, e *endpoint, q query.Query, m catalog.Metric, w query.Window, filter string) (collected, error) {
-	c := collected{roster: roster{}, tallies: tallies{}}
+	c := collected{tallies: tallies{}}
 	words, err := h.words(ctx, e)
 	if err != nil {
 		return c, err
 	}
 	if inv, err := h.inventory(ctx, e); err == nil {
-		c.roster = inv.roster.clone()
+		c.roster.base = inv.roster
 		c.down = inv.down
 	} else {
 		if ctx.Err() != nil {
@@ -208,8 +204,8 @@ func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan,
 	if !ok || !want.source.Accepts(s.Labels) {
 		return
 	}
-	id, ok := h.catalog.Resolve(s.Labels)
-	if !ok {
+	who := h.bearer(e, s.Labels)
+	if !who.named {
 		c.nameless++
 		return
 	}
@@ -218,21 +214,22 @@ func (h *History) consider(c *collected, e *endpoint, scope query.Scope, p plan,
 			c.ownerless = true
 			return
 		}
-		if !scope.MatchesOwner(id.Owner.Namespace, id.Owner.Pod, id.Owner.Job) {
+		if !scope.MatchesOwner(who.id.Owner.Namespace, who.id.Owner.Pod, who.id.Owner.Job) {
 			return
 		}
 	}
-	id.Device.Cluster = e.Cluster
-	c.roster.add(id, h.catalog.Rank(want.source.Dialect))
-	if want.role == substitute && !id.Device.IsMIG() {
+	c.roster.add(who, h.catalog.Rank(want.source.Dialect))
+	if want.role == substitute && !who.id.Device.IsMIG() {
 		return
 	}
-	key := keyOf(id.Device)
+	key := who.key
 	if !p.metric.PerInstance && want.role != substitute {
-		key = key.parent()
+		key = who.board
 	}
-	next := candidate{key: key, want: want, from: h.targetOf(s.Labels, ""), times: s.Times}
-	next.old = c.old[origin{key, next.from}]
+	next := candidate{key: key, want: want, from: &who.from, times: s.Times}
+	if len(c.old) > 0 {
+		next.old = c.old[origin{key, who.from}]
+	}
 	if p.metric.SumOver != "" {
 		next.extra = cmp.Or(want.source.Part, s.Labels.Get(p.metric.SumOver))
 	}

@@ -137,13 +137,13 @@ func (m mended) of(labels labelSet) map[int64]float64 {
 
 // spanID names a series in the answers to several expressions; some servers keep the name.
 func spanID(labels labelSet) seriesID {
-	rest := make(labelSet, 0, len(labels))
-	for _, l := range labels {
+	rest := make([]label, 0, labels.len())
+	for _, l := range labels.all() {
 		if l.Name != "__name__" {
 			rest = append(rest, l)
 		}
 	}
-	id, _ := identify(rest, nil)
+	id, _ := identify(labelSet{own: rest}, nil)
 	return id
 }
 

@@ -122,8 +122,8 @@ func describe(expr string, instant bool, w query.Window) string {
 
 // plainLabels are a series' labels without those that tell replicas apart.
 func (e *endpoint) plainLabels(labels labelSet, severalClusters bool) map[string]string {
-	plain := make(map[string]string, len(labels)+1)
-	for _, l := range labels {
+	plain := make(map[string]string, labels.len()+1)
+	for _, l := range labels.all() {
 		if !slices.Contains(e.ReplicaLabels, l.Name) {
 			plain[l.Name] = l.Value
 		}

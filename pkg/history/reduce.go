@@ -240,7 +240,7 @@ func (l *line) sorted() []keyedColumn {
 type reduction struct {
 	metric catalog.Metric
 	scope  query.Scope
-	roster roster
+	roster roll
 	grid   grid
 	over   overTime
 	lines  map[deviceKey]*line
@@ -251,12 +251,12 @@ type reduction struct {
 	latched                           []gpu.Notice
 }
 
-func newReduction(m catalog.Metric, s query.Scope, known roster, g grid) *reduction {
+func newReduction(m catalog.Metric, s query.Scope, known roll, g grid) *reduction {
 	return &reduction{metric: m, scope: s, roster: known, grid: g, lines: map[deviceKey]*line{}}
 }
 
 // device is what is known of a key; its node is the one all exporters are called by.
-func (r *reduction) device(key deviceKey) gpu.Device { return r.roster[key].device }
+func (r *reduction) device(key deviceKey) gpu.Device { return r.roster.at(key).device }
 
 // has reports whether something was found of a device in the scope.
 func (r *reduction) has(key deviceKey) bool { return r.lines[key] != nil }

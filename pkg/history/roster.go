@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"unique"
@@ -62,23 +61,13 @@ type roster map[deviceKey]*resident
 
 // add takes in what one series says about a device. Facts of a better rank win; others fill what is missing.
 func (r roster) add(id catalog.Identified, rank int) {
-	d := id.Device
-	d.ComputeInstance = ""
-	host := hostLabel{id.NodeLabel, d.Node}
-	known, ok := r[keyOf(d)]
+	key := keyOf(id.Device)
+	known, ok := r[key]
 	if !ok {
-		known = &resident{device: d, rank: rank}
-		r[keyOf(d)] = known
-	} else {
-		better := d.Node != "" && (rank < known.rank || rank == known.rank && comesFirst(d, known.device))
-		known.device = merged(known.device, d, better)
-		if better {
-			known.rank = rank
-		}
+		known = &resident{}
+		r[key] = known
 	}
-	if host.value != "" && !slices.Contains(known.hosts, host) {
-		known.hosts = append(known.hosts, host)
-	}
+	known.hear(ok, id, rank)
 }
 
 // comesFirst decides between two that are as good, whatever order they come in: names must not change from one answer to the
@@ -110,19 +99,6 @@ func merged(a, b gpu.Device, better bool) gpu.Device {
 	return a
 }
 
-// clone is a roster that may be changed without changing this one.
-func (r roster) clone() roster {
-	out := maps.Clone(r)
-	backing := make([]resident, 0, len(r))
-	for key, known := range r {
-		backing = append(backing, *known)
-		copied := &backing[len(backing)-1]
-		copied.hosts = slices.Clip(copied.hosts)
-		out[key] = copied
-	}
-	return out
-}
-
 // take adds all of another roster.
 func (r roster) take(other roster) {
 	for key, theirs := range other {
@@ -133,11 +109,7 @@ func (r roster) take(other roster) {
 			r[key] = &copied
 			continue
 		}
-		better := theirs.device.Node != "" && (theirs.rank < ours.rank || theirs.rank == ours.rank && comesFirst(theirs.device, ours.device))
-		ours.device = merged(ours.device, theirs.device, better)
-		if better {
-			ours.rank = theirs.rank
-		}
+		ours.join(theirs.device, theirs.rank)
 		for _, host := range theirs.hosts {
 			if !slices.Contains(ours.hosts, host) {
 				ours.hosts = append(ours.hosts, host)
@@ -148,43 +120,7 @@ func (r roster) take(other roster) {
 
 // complete lets instances and their boards know of each other: a board that only its instances tell of is there too, and
 // both are on the same node, have one model and one driver.
-func (r roster) complete() {
-	for _, key := range r.instances() {
-		child := r[key]
-		parent, ok := r[key.parent()]
-		if !ok {
-			board := child.device
-			board.GPUInstance, board.MIGProfile, board.MIGUUID = "", "", ""
-			parent = &resident{device: board, rank: child.rank, hosts: slices.Clone(child.hosts)}
-			r[key.parent()] = parent
-		}
-		parent.device.MIGEnabled = true
-		if parent.rank <= child.rank && parent.device.Node != "" {
-			child.device.Node, child.rank = parent.device.Node, parent.rank
-		}
-	}
-	for key, child := range r {
-		if key.instance() != "" {
-			board := r[key.parent()].device
-			board.MIGProfile, board.MIGUUID = "", ""
-			child.device = merged(child.device, board, false)
-		}
-	}
-}
-
-// instances are the keys of MIG instances, those of the best rank first.
-func (r roster) instances() []deviceKey {
-	var keys []deviceKey
-	for key := range r {
-		if key.instance() != "" {
-			keys = append(keys, key)
-		}
-	}
-	slices.SortFunc(keys, func(a, b deviceKey) int {
-		return cmp.Or(r[a].rank-r[b].rank, compareKeys(a, b))
-	})
-	return keys
-}
+func (r roster) complete() { (&roll{own: r}).complete() }
 
 // devices are sorted by cluster, node, index and instance.
 func (r roster) devices() []gpu.Device {

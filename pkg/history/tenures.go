@@ -211,7 +211,7 @@ func (h *History) heldBy(out *held, cluster, what string, labels labelSet) (by o
 		return by, "", false
 	}
 	plain := map[string]string{tag: what}
-	for _, l := range labels {
+	for _, l := range labels.all() {
 		if l.Name != tag {
 			plain[l.Name] = l.Value
 		}

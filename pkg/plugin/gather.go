@@ -67,6 +67,7 @@ type gathered struct {
 
 // gather asks both sides for all that a judgement needs. The error is set when neither side had anything and one failed.
 func (d *Datasource) gather(ctx context.Context, r request, want wanted) (*gathered, error) {
+	ctx = history.Together(ctx) // most answers are about the same devices
 	reach := reachOf(r.query, r.window.From, r.window.To, r.now)
 	want.workloads = append(slices.Clone(want.workloads), classFields()...)
 	boards, err := r.query.Scope.WithoutInstances()
