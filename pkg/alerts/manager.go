@@ -68,14 +68,34 @@ type Answer struct {
 
 // Ask asks all of them at the same time, and waits for each as long as it may take.
 func Ask(ctx context.Context, managers []Manager) Answer {
+	return askAll(ctx, managers, Manager.ask)
+}
+
+// AskSilences is Ask without alerts, of which there may be many.
+func AskSilences(ctx context.Context, managers []Manager) Answer {
+	return askAll(ctx, managers, func(m Manager, ctx context.Context) told {
+		ctx, cancel := context.WithTimeout(ctx, m.Timeout)
+		defer cancel()
+		out := told{manager: m}
+		out.takeSilences(m.get(ctx, silencesPath))
+		return out
+	})
+}
+
+func askAll(ctx context.Context, managers []Manager, ask func(Manager, context.Context) told) Answer {
 	said := make([]told, len(managers))
 	var wg sync.WaitGroup
 	for i, m := range managers {
-		wg.Go(func() { said[i] = m.ask(ctx) })
+		wg.Go(func() { said[i] = ask(m, ctx) })
 	}
 	wg.Wait()
 	return merge(said)
 }
+
+const (
+	alertsPath   = "/api/v2/alerts?active=true&silenced=true&inhibited=true&unprocessed=true"
+	silencesPath = "/api/v2/silences"
+)
 
 // told is what one of them said.
 type told struct {
@@ -93,41 +113,54 @@ func (m Manager) ask(ctx context.Context) told {
 	var alerts, silences []byte
 	var errAlerts, errSilences error
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		alerts, errAlerts = m.get(ctx, "/api/v2/alerts?active=true&silenced=true&inhibited=true&unprocessed=true")
-	})
-	wg.Go(func() { silences, errSilences = m.get(ctx, "/api/v2/silences") })
+	wg.Go(func() { alerts, errAlerts = m.get(ctx, alertsPath) })
+	wg.Go(func() { silences, errSilences = m.get(ctx, silencesPath) })
 	wg.Wait()
-	if errAlerts == nil {
-		out.alerts, errAlerts = decodeAlerts(alerts)
-	}
-	if errSilences == nil {
-		out.silences, errSilences = decodeSilences(silences)
-	}
-	switch {
-	case errAlerts != nil:
-		out.err = fmt.Errorf("%s: %w", m.ID, errAlerts)
-	case errSilences != nil:
-		out.err = fmt.Errorf("%s: %w", m.ID, errSilences)
-	}
-	cut := func(n, most int, what string) {
-		if n > most {
-			out.leftOut = append(out.leftOut, fmt.Sprintf("%s has %d %s, of which %d are read", m.ID, n, what, most))
-		}
-	}
-	cut(len(out.alerts), maxAlerts, "alerts")
-	cut(len(out.silences), maxSilences, "silences")
-	out.alerts, out.silences = out.alerts[:min(len(out.alerts), maxAlerts)], out.silences[:min(len(out.silences), maxSilences)]
-	for i := range out.alerts {
-		if out.alerts[i].Cluster == "" {
-			out.alerts[i].Cluster = m.Cluster
-		}
-		out.alerts[i].From = []string{m.ID}
-	}
-	for i := range out.silences {
-		out.silences[i].Cluster, out.silences[i].From = m.Cluster, []string{m.ID}
-	}
+	out.takeAlerts(alerts, errAlerts)
+	out.takeSilences(silences, errSilences)
 	return out
+}
+
+// takeAlerts reads an answer with alerts, or notes why there is none.
+func (t *told) takeAlerts(body []byte, err error) {
+	if err == nil {
+		t.alerts, err = decodeAlerts(body)
+	}
+	t.failed(err)
+	t.alerts = t.alerts[:t.cut(len(t.alerts), maxAlerts, "alerts")]
+	for i := range t.alerts {
+		if t.alerts[i].Cluster == "" {
+			t.alerts[i].Cluster = t.manager.Cluster
+		}
+		t.alerts[i].From = []string{t.manager.ID}
+	}
+}
+
+// takeSilences reads an answer with silences, or notes why there is none.
+func (t *told) takeSilences(body []byte, err error) {
+	if err == nil {
+		t.silences, err = decodeSilences(body)
+	}
+	t.failed(err)
+	t.silences = t.silences[:t.cut(len(t.silences), maxSilences, "silences")]
+	for i := range t.silences {
+		t.silences[i].Cluster, t.silences[i].From = t.manager.Cluster, []string{t.manager.ID}
+	}
+}
+
+// failed keeps the first error.
+func (t *told) failed(err error) {
+	if err != nil && t.err == nil {
+		t.err = fmt.Errorf("%s: %w", t.manager.ID, err)
+	}
+}
+
+// cut is how many of a list are kept, and says so when not all are.
+func (t *told) cut(n, most int, what string) int {
+	if n > most {
+		t.leftOut = append(t.leftOut, fmt.Sprintf("%s has %d %s, of which %d are read", t.manager.ID, n, what, most))
+	}
+	return min(n, most)
 }
 
 // errLarge is for an answer that is not read to its end.

@@ -15,6 +15,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/history"
+	"github.com/warpwatch/warpwatch/pkg/insight/health"
 	"github.com/warpwatch/warpwatch/pkg/query"
 	"github.com/warpwatch/warpwatch/pkg/settings"
 )
@@ -23,6 +24,7 @@ import (
 const (
 	fromPrometheus   = "history"
 	fromAlertmanager = "alertmanager"
+	fromSettings     = "settings"
 )
 
 // wantsAlerts reports whether alerts or silences are part of an answer. Rules and expressions must name them: a rule that counts
@@ -65,7 +67,7 @@ func (d *Datasource) firings(ctx context.Context, r request) firings {
 		out.events = p.alerts(r, past.List, now.Alerts)
 	}
 	if r.query.WantsKind(gpu.KindSilence) {
-		out.events = append(out.events, p.silences(r, now.Silences)...)
+		out.events = append(append(out.events, p.silences(r, now.Silences)...), p.announcements(r)...)
 	}
 	if past.Err != nil {
 		out.notices = append(out.notices, gpu.Notice{Severity: gpu.Warning, Text: "Alerts in Prometheus are not known: " + past.Err.Error() + "."})
@@ -290,18 +292,40 @@ func (p *placing) silences(r request, all []alerts.Silence) []gpu.Event {
 	return out
 }
 
-// silenced is what a silence is about: the one GPU or the one node that its matchers fit, else the cluster. One that names no place
-// concerns GPUs when it names an alert of GPUs.
-func (p *placing) silenced(s alerts.Silence) (gpu.Device, bool) {
+// silencePlaces are the labels by which a silence may say what it is about.
+func (d *Datasource) silencePlaces() map[string]func(gpu.Device) string {
 	places := map[string]func(gpu.Device) string{}
-	for _, label := range p.catalog.NodeLabels() {
+	for _, label := range d.catalog.NodeLabels() {
 		places[label] = func(d gpu.Device) string { return d.Node }
 	}
-	for _, label := range p.catalog.UUIDLabels() {
+	for _, label := range d.catalog.UUIDLabels() {
 		places[label] = func(d gpu.Device) string { return d.UUID }
 	}
 	places["cluster"] = func(d gpu.Device) string { return d.Cluster }
 	places["gpu"] = func(d gpu.Device) string { return strconv.Itoa(d.Index) }
+	return places
+}
+
+// fitsPlaces reports whether a device fits those matchers that are about places.
+func fitsPlaces(matchers []alerts.Matcher, places map[string]func(gpu.Device) string, d gpu.Device) bool {
+	return !slices.ContainsFunc(matchers, func(m alerts.Matcher) bool {
+		of, known := places[m.Name]
+		if !known {
+			return false
+		}
+		value := of(d)
+		if m.Name == "instance" {
+			// The port of whoever was scraped is not known: it fits if it does with any of them.
+			return !m.Matches(value) && !m.Matches(value+":9400") && !m.Matches(value+":9100") && !m.Matches(value+":9847")
+		}
+		return !m.Matches(value) && !(m.Equal && m.Matches(shortHost(value)))
+	})
+}
+
+// silenced is what a silence is about: the one GPU or the one node that its matchers fit, else the cluster. One that names no place
+// concerns GPUs when it names an alert of GPUs.
+func (p *placing) silenced(s alerts.Silence) (gpu.Device, bool) {
+	places := p.silencePlaces()
 	named := false
 	for _, m := range s.Matchers {
 		_, known := places[m.Name]
@@ -313,18 +337,7 @@ func (p *placing) silenced(s alerts.Silence) (gpu.Device, bool) {
 		if s.Cluster != "" && d.Cluster != s.Cluster || !p.wanted(d, nil) {
 			continue
 		}
-		fits := !slices.ContainsFunc(s.Matchers, func(m alerts.Matcher) bool {
-			of, known := places[m.Name]
-			if !known {
-				return false
-			}
-			value := of(d)
-			if m.Name == "instance" {
-				// The port of whoever was scraped is not known: it fits if it does with any of them.
-				return !m.Matches(value) && !m.Matches(value+":9400") && !m.Matches(value+":9100") && !m.Matches(value+":9847")
-			}
-			return !m.Matches(value) && !(m.Equal && m.Matches(shortHost(value)))
-		})
+		fits := fitsPlaces(s.Matchers, places, d)
 		if fits {
 			nodes[nodeName{d.Cluster, d.Node}] = true
 			boards[uuid] = d
@@ -335,14 +348,18 @@ func (p *placing) silenced(s alerts.Silence) (gpu.Device, bool) {
 		of.Cluster = cmp.Or(of.Cluster, onlyCluster(nodes))
 		return of, len(boards) > 0 && slices.ContainsFunc(s.Matchers, func(m alerts.Matcher) bool { return m.Name == "alertname" && m.Equal && ofGPUs(m.Value) })
 	}
-	switch {
-	case len(boards) == 0:
-		return of, false
-	case len(boards) == 1 && slices.ContainsFunc(s.Matchers, func(m alerts.Matcher) bool {
+	single := slices.ContainsFunc(s.Matchers, func(m alerts.Matcher) bool {
 		return m.Name == "gpu" || slices.Contains(p.catalog.UUIDLabels(), m.Name)
-	}):
+	})
+	return smallest(of, boards, nodes, single), len(boards) > 0
+}
+
+// smallest is the one board, where single boards are meant, or the one node that some are of, else their cluster.
+func smallest(of gpu.Device, boards map[string]gpu.Device, nodes map[nodeName]bool, single bool) gpu.Device {
+	switch {
+	case single && len(boards) == 1:
 		for _, d := range boards {
-			return d, true
+			return d
 		}
 	case len(nodes) == 1:
 		for n := range nodes {
@@ -351,7 +368,31 @@ func (p *placing) silenced(s alerts.Silence) (gpu.Device, bool) {
 	default:
 		of.Cluster = cmp.Or(of.Cluster, onlyCluster(nodes))
 	}
-	return of, true
+	return of
+}
+
+// announcements are the maintenance of the settings that concerns GPUs of the query, as regions.
+func (p *placing) announcements(r request) []gpu.Event {
+	var out []gpu.Event
+	for _, m := range p.settings.Insight.Maintenance {
+		if !m.From.Before(r.window.To) || m.Until.Before(r.window.From) {
+			continue
+		}
+		nodes, boards := map[nodeName]bool{}, map[string]gpu.Device{}
+		for uuid, d := range p.ids {
+			if m.Covers(d.Cluster, d.Node, uuid, m.From) && p.wanted(d, nil) {
+				nodes[nodeName{d.Cluster, d.Node}], boards[uuid] = true, d
+			}
+		}
+		if len(boards) == 0 {
+			continue
+		}
+		about := smallest(gpu.Device{Identity: gpu.Identity{Cluster: m.Cluster}, Index: -1}, boards, nodes, m.GPU != "")
+		work := health.Maintenance{By: m.By, Why: m.Why}
+		out = append(out, gpu.Event{Time: m.From, Until: m.Until, Kind: gpu.KindSilence, Origin: fromSettings, Device: about,
+			Detail: strings.TrimSpace("maintenance " + work.String())})
+	}
+	return out
 }
 
 func onlyCluster(nodes map[nodeName]bool) string {

@@ -66,15 +66,12 @@ func (d *Datasource) health(ctx context.Context, r request) (data.Frames, error)
 	if err != nil {
 		return nil, err
 	}
-	result := health.Judge(health.Input{
-		Grid: j.gathered.devices, Events: namedEvents(j.gathered.events, j.gathered.devices.Subjects), Whole: j.wholeNodes(), EventsKnown: j.gathered.eventsKnown, Nodes: nodeStates(j.gathered),
-	}, limits)
+	result, notices := j.diagnose(ctx, limits)
 	rows := j.patients(result, o.least())
 	missing := tallied{}
 	for _, v := range result.Verdicts {
 		missing.add(v.Missing)
 	}
-	var notices []gpu.Notice
 	if len(rows) == 0 && len(result.Verdicts) > 0 {
 		notices = append(notices, gpu.Notice{Severity: gpu.Info, Text: fmt.Sprintf("All %d GPUs and MIG instances are better than %s.", len(result.Verdicts), o.Least)})
 	}
@@ -95,6 +92,46 @@ func (d *Datasource) health(ctx context.Context, r request) (data.Frames, error)
 		"incidents": func() *data.Frame { return j.incidents(result.Incidents, r.query.Rows(), told()) },
 		"counts":    func() *data.Frame { return severityRow(result, told()) },
 	}, healthFrames(o.Show)...)
+}
+
+// diagnose judges what was gathered, with what else is known of boards and nodes.
+func (j *judgement) diagnose(ctx context.Context, limits health.Limits) (health.Result, []gpu.Notice) {
+	subjects, states := j.gathered.devices.Subjects, nodeStates(j.gathered)
+	around, notices := j.surroundings(ctx)
+	work, more := j.maintenance(ctx, j.request.window.To, subjects, states)
+	states = nodesWith(states, around.nodes, work.nodes)
+	return health.Judge(health.Input{
+		Grid: j.gathered.devices, Events: namedEvents(j.gathered.events, subjects), Whole: j.wholeNodes(), EventsKnown: j.gathered.eventsKnown,
+		Nodes: states, VBIOS: around.vbios, Maintenance: work.boards,
+	}, limits), append(notices, more...)
+}
+
+// nodesWith adds to what is known of nodes where they are and whether somebody works on them.
+func nodesWith(states []health.NodeState, places map[nodeName]health.NodeState, work map[nodeName]health.Maintenance) []health.NodeState {
+	at := make(map[nodeName]int, len(states))
+	for i, s := range states {
+		at[nodeName{s.Cluster, s.Node}] = i
+	}
+	of := func(n nodeName) *health.NodeState {
+		i, known := at[n]
+		if !known {
+			i = len(states)
+			at[n] = i
+			states = append(states, health.NodeState{Cluster: n.cluster, Node: n.node})
+		}
+		return &states[i]
+	}
+	for n, place := range places {
+		s := of(n)
+		s.Rack, s.Feed, s.Fabric, s.Leaf = place.Rack, place.Feed, place.Fabric, place.Leaf
+	}
+	for n, m := range work {
+		of(n).Maintenance = &m
+	}
+	slices.SortStableFunc(states, func(a, b health.NodeState) int {
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node))
+	})
+	return states
 }
 
 // healthFrames are the frames of an answer; counts are shown only when a query names them.
@@ -177,8 +214,8 @@ type patient struct {
 	reasons    []insight.Reason
 	missing    []string
 	risk       health.Risk
-	silenced   string
 	node       bool
+	work       *health.Maintenance // nil where somebody has to act on what is wrong
 }
 
 // first is the worst reason, an empty one when there is none.
@@ -189,28 +226,62 @@ func (p patient) first() insight.Reason {
 	return p.reasons[0]
 }
 
-// patients are the rows from a rank on, the worst first. What somebody has silenced comes last of its severity.
+// patients are the rows from a rank on, the worst first. What is in maintenance is worth knowing, whatever is wrong with it.
 func (j *judgement) patients(result health.Result, least int) []patient {
 	rows := make([]patient, 0, len(result.Verdicts))
 	for _, n := range result.Nodes {
 		rows = append(rows, patient{
 			device:   gpu.Device{Identity: gpu.Identity{Cluster: n.Cluster, Node: n.Node}, Index: -1},
-			severity: n.Severity, confidence: insight.High, reasons: n.Reasons, silenced: n.Silenced, node: true,
+			severity: n.Severity, confidence: insight.High, reasons: n.Reasons, work: n.Maintenance, node: true,
 		})
 	}
 	for _, v := range result.Verdicts {
 		s := j.gathered.devices.Subjects[v.Subject]
 		rows = append(rows, patient{
 			device: s.Device, owners: s.Owners, severity: v.Severity, confidence: v.Confidence, reasons: v.Reasons, missing: v.Missing, risk: v.Risk,
-			silenced: v.Silenced,
+			work: v.Maintenance,
 		})
+	}
+	for i := range rows {
+		if m := rows[i].work; m != nil {
+			rows[i].severity, rows[i].reasons = insight.Info, slices.Insert(slices.Clone(rows[i].reasons), 0, inMaintenance(m))
+		}
 	}
 	rows = slices.DeleteFunc(rows, func(p patient) bool { return severityRank(p.severity) < least })
 	slices.SortStableFunc(rows, func(a, b patient) int {
-		return cmp.Or(severityRank(b.severity)-severityRank(a.severity), order(a.silenced != "")-order(b.silenced != ""),
+		return cmp.Or(severityRank(b.severity)-severityRank(a.severity), order(a.work != nil)-order(b.work != nil),
 			cmp.Compare(b.risk.Score, a.risk.Score), frames.CompareDevices(a.device, b.device))
 	})
 	return rows
+}
+
+// inMaintenance is the reason to leave something to whoever works on it.
+func inMaintenance(m *health.Maintenance) insight.Reason {
+	return insight.Reason{
+		ID: "maintenance", Severity: insight.Info, Text: "In maintenance " + m.String() + ".",
+		Action: insight.Action{Text: "Leave it to whoever works on it; end the silence when the work is done.", Who: gpu.XIDInformational, Runbook: "maintenance"},
+	}
+}
+
+// maintenanceColumns say by which silence, by whom, and until when nobody has to act.
+func maintenanceColumns[R any](t *frames.Sheet[R], of func(R) *health.Maintenance) {
+	text := func(name string, part func(*health.Maintenance) string) {
+		t.Text(name, func(r R) string {
+			if m := of(r); m != nil {
+				return part(m)
+			}
+			return ""
+		})
+	}
+	text("silenced", func(m *health.Maintenance) string { return "maintenance: " + m.String() })
+	text("silence", func(m *health.Maintenance) string { return m.ID })
+	text("silenced_by", func(m *health.Maintenance) string { return m.By })
+	t.At("silenced_until", func(r R) time.Time {
+		if m := of(r); m != nil {
+			return timeOf(m.Until)
+		}
+		return time.Time{}
+	})
 }
 
 func healthTable(rows []patient, o frames.Options) *data.Frame {
@@ -256,7 +327,7 @@ func healthTable(rows []patient, o frames.Options) *data.Frame {
 		}
 		return strings.Join(ids, ", ")
 	})
-	t.Text("silenced", func(p patient) string { return p.silenced })
+	maintenanceColumns(t, func(p patient) *health.Maintenance { return p.work })
 	t.Text("missing", func(p patient) string { return strings.Join(p.missing, ", ") })
 	return t.Table("health", o)
 }
@@ -283,6 +354,7 @@ func (j *judgement) incidents(all []health.Incident, most int, o frames.Options)
 	t.Text("cluster", func(i health.Incident) string { return i.Cluster })
 	t.Text("node", func(i health.Incident) string { return i.Node })
 	t.Text("rack", func(i health.Incident) string { return i.Rack })
+	t.Text("domain", func(i health.Incident) string { return i.Domain })
 	t.Text("verdict", func(i health.Incident) string { return i.Root.ID })
 	reasonColumns(t, func(i health.Incident) insight.Reason {
 		why := i.Root
@@ -302,15 +374,15 @@ func (j *judgement) incidents(all []health.Incident, most int, o frames.Options)
 	})
 	t.Text("explains", func(i health.Incident) string { return strings.Join(i.Silences, ", ") })
 	t.At("since", func(i health.Incident) time.Time { return timeOf(i.Since) })
-	t.Text("silenced", func(i health.Incident) string { return i.Silenced })
+	maintenanceColumns(t, func(i health.Incident) *health.Maintenance { return i.Maintenance })
 	return t.Table("health_incidents", o)
 }
 
 // namedDevices is how many devices of an incident are named.
 const namedDevices = 8
 
-// healthNumbers is what an alert rule reads. A severity is 0 ok, 1 unknown, 2 info, 3 warning, 4 critical; what somebody has
-// silenced is 0.
+// healthNumbers is what an alert rule reads. A severity is 0 ok, 1 unknown, 2 info, 3 warning, 4 critical; what is in maintenance
+// is 2, whatever is wrong with it.
 func (j *judgement) healthNumbers(result health.Result, rows []patient, value string, o frames.Options) *data.Frame {
 	switch value {
 	case "count":
@@ -322,7 +394,7 @@ func (j *judgement) healthNumbers(result health.Result, rows []patient, value st
 		t.Text("node", func(i health.Incident) string { return i.Node })
 		t.Text("verdict", func(i health.Incident) string { return i.Root.ID })
 		t.Text("runbook", func(i health.Incident) string { return i.Root.Action.Runbook })
-		t.Number("severity", gpu.Code, "", func(i health.Incident) gpu.Reading { return severityNumber(i.Severity, i.Silenced) })
+		t.Number("severity", gpu.Code, "", func(i health.Incident) gpu.Reading { return severityNumber(i.Severity, i.Maintenance != nil) })
 		return t.Numbers("health_incidents", o)
 	case "risk":
 		rows = slices.DeleteFunc(slices.Clone(rows), func(p patient) bool { return p.node })
@@ -332,14 +404,14 @@ func (j *judgement) healthNumbers(result health.Result, rows []patient, value st
 	if value == "risk" {
 		t.Number("risk", gpu.Ratio, "", func(p patient) gpu.Reading { return gpu.Read(p.risk.Score) })
 	} else {
-		t.Number("severity", gpu.Code, "", func(p patient) gpu.Reading { return severityNumber(p.severity, p.silenced) })
+		t.Number("severity", gpu.Code, "", func(p patient) gpu.Reading { return severityNumber(p.severity, p.work != nil) })
 	}
 	return t.Numbers("health", o)
 }
 
-func severityNumber(s insight.Severity, silenced string) gpu.Reading {
-	if silenced != "" {
-		return gpu.Read(0)
+func severityNumber(s insight.Severity, maintenance bool) gpu.Reading {
+	if maintenance {
+		s = insight.Info
 	}
 	return gpu.Read(float64(s))
 }
@@ -358,7 +430,7 @@ func severityCounts(rows []patient, judged bool, o frames.Options) *data.Frame {
 	}
 	for _, p := range rows {
 		for i := range all {
-			if all[i].name == p.severity.String() && p.silenced == "" {
+			if all[i].name == p.severity.String() && p.work == nil {
 				all[i].n++
 			}
 		}

@@ -233,7 +233,7 @@ func (j *judgement) memoryNumbers(all []memory.Verdict, value string, o frames.O
 	switch value {
 	case "severity":
 		t.Text("verdict", func(v memory.Verdict) string { return v.ID })
-		t.Number(value, gpu.Code, "", func(v memory.Verdict) gpu.Reading { return severityNumber(v.Severity, "") })
+		t.Number(value, gpu.Code, "", func(v memory.Verdict) gpu.Reading { return severityNumber(v.Severity, false) })
 	case "used":
 		t.Number(value, gpu.Ratio, "", func(v memory.Verdict) gpu.Reading { return figure(v.Usage.UsedRatio) })
 	case "peak":

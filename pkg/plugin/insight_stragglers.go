@@ -213,7 +213,7 @@ func jobNumbers(jobs []stragglers.Job, value string, o frames.Options) *data.Fra
 	switch value {
 	case "severity":
 		t.Text("verdict", func(j stragglers.Job) string { return j.ID })
-		t.Number(value, gpu.Code, "", func(j stragglers.Job) gpu.Reading { return severityNumber(j.Severity, "") })
+		t.Number(value, gpu.Code, "", func(j stragglers.Job) gpu.Reading { return severityNumber(j.Severity, false) })
 	case "skew":
 		t.Number(value, gpu.Count, "", func(j stragglers.Job) gpu.Reading { return lastKnown(j.Skew) })
 	case "suspects":
