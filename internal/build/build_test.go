@@ -71,7 +71,7 @@ func TestVersionComesFromThePackage(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(b.Root, "package.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.version()
+		got, err := b.Version()
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %q, %v", text, got, err)
 		}

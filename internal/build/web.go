@@ -60,8 +60,8 @@ func (b Builder) PreviewPage(ctx context.Context) error {
 // PageDir is where PreviewPage puts the page.
 func (b Builder) PageDir() string { return filepath.Join(b.Cache(), "preview") }
 
-// version is the product's, from package.json, as the plugin's build takes it.
-func (b Builder) version() (string, error) {
+// Version is the product's, from package.json, as the plugin's build takes it.
+func (b Builder) Version() (string, error) {
 	text, err := os.ReadFile(filepath.Join(b.Root, "package.json"))
 	if err != nil {
 		return "", fmt.Errorf("read version: %w", err)
