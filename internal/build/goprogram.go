@@ -17,6 +17,9 @@ import (
 // prometheusTags leave out service discoveries of clouds, whose clients are most of what Prometheus compiles.
 const prometheusTags = "remove_all_sd,enable_dns_sd"
 
+// promtoolTags add the service discoveries that the samples of provisioning/prometheus use.
+const promtoolTags = ",enable_kubernetes_sd,enable_consul_sd"
+
 // program is one Go executable for this machine.
 type program struct {
 	step    string
@@ -45,6 +48,7 @@ func (b Builder) Promtool(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.tags += promtoolTags
 	return b.program(ctx, p)
 }
 

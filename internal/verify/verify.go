@@ -4,7 +4,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -132,10 +131,15 @@ func (r *run) golangci(ctx context.Context) error {
 
 func (r *run) toolTests(ctx context.Context) error {
 	env := []string{"CGO_ENABLED=0"}
-	if err := r.tool(ctx, "tools", env, "go", "vet", "./..."); err != nil {
-		return err
+	for _, module := range []string{"tools", "tools/deploy"} {
+		if err := r.tool(ctx, module, env, "go", "vet", "./..."); err != nil {
+			return err
+		}
+		if err := r.tool(ctx, module, env, "go", "test", "./..."); err != nil {
+			return err
+		}
 	}
-	return r.tool(ctx, "tools", env, "go", "test", "./...")
+	return nil
 }
 
 func (r *run) build(ctx context.Context) error {
@@ -143,29 +147,6 @@ func (r *run) build(ctx context.Context) error {
 		return err
 	}
 	return r.builder.Promtool(ctx)
-}
-
-// rules checks the rules, runs their tests, and checks the configuration that uses them.
-func (r *run) rules(ctx context.Context) error {
-	promtool := r.builder.Bin("promtool")
-	rules, err := filepath.Glob(filepath.Join(r.root, "dashboards", "rules", "*.rules.yaml"))
-	if err != nil {
-		return err
-	}
-	tests, err := filepath.Glob(filepath.Join(r.root, "dashboards", "rules", "*.test.yaml"))
-	if err != nil {
-		return err
-	}
-	if len(rules) == 0 || len(tests) == 0 {
-		return errors.New("dashboards/rules has no *.rules.yaml or no *.test.yaml")
-	}
-	if err := r.tool(ctx, "", nil, append([]string{promtool, "check", "rules", "--lint=all", "--lint-fatal"}, rules...)...); err != nil {
-		return err
-	}
-	if err := r.tool(ctx, "", nil, append([]string{promtool, "test", "rules"}, tests...)...); err != nil {
-		return err
-	}
-	return r.tool(ctx, "provisioning/prometheus", nil, promtool, "check", "config", "--syntax-only", "prometheus.yml", "alerting.example.yml")
 }
 
 // stack asks a running stack what the dashboards ask, then lets a browser look at it.
