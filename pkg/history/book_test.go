@@ -106,13 +106,13 @@ func TestRollIsARoster(t *testing.T) {
 	}
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		any := func() (catalog.Identified, int) {
+		next := func() (catalog.Identified, int) {
 			return said([]string{"", "n1", "n2"}[random.IntN(3)], []string{"", "H100", "H200"}[random.IntN(3)],
 				[]string{"", "1", "2"}[random.IntN(3)], random.IntN(3)-1), random.IntN(3)
 		}
 		base, whole := roster{}, roster{}
 		for range random.IntN(5) {
-			id, rank := any()
+			id, rank := next()
 			base.add(id, rank)
 			whole.add(id, rank)
 		}
@@ -123,13 +123,13 @@ func TestRollIsARoster(t *testing.T) {
 		own, other := roll{base: base}, roll{}
 		otherWhole := roster{}
 		for range random.IntN(6) {
-			id, rank := any()
+			id, rank := next()
 			b := &bearer{id: id, key: keyOf(id.Device)}
 			for range 2 {
 				own.add(b, rank)
 				whole.add(id, rank)
 			}
-			id, rank = any()
+			id, rank = next()
 			other.add(&bearer{id: id, key: keyOf(id.Device)}, rank)
 			otherWhole.add(id, rank)
 		}

@@ -191,7 +191,7 @@ func (s *search) tracks(ctx context.Context, m catalog.Metric, scope query.Scope
 	}
 	var found []track
 	for _, dialect := range s.h.catalog.Dialects() {
-		r := newReduction(m, scope, all.roster, g)
+		r := newReduction(m, scope, all.roster, g, len(byDialect[dialect]))
 		for _, c := range byDialect[dialect] {
 			r.add(c)
 		}

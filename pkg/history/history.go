@@ -74,6 +74,8 @@ type History struct {
 type Result struct {
 	Series  []gpu.Series
 	Notices []gpu.Notice
+	// Lines hold the series in place of Series. See [History.Lines].
+	Lines []Line
 	// Instant holds the series in place of Series, if it is not nil. See [History.PromQLTable].
 	Instant *gpu.Instant
 	// Histograms are the native histograms of a PromQL query, which have no one value.

@@ -44,7 +44,7 @@ func newestFirst(candidates []candidate) []candidate {
 const lastXID = 172
 
 // latchedNotices tell since when the last thing that happened is shown, and what such a metric cannot show.
-func latchedNotices(metric string, series []gpu.Series, g grid) []gpu.Notice {
+func latchedNotices(metric string, series []Line, g grid) []gpu.Notice {
 	var names []string
 	for _, s := range series {
 		last := s.Values[len(s.Values)-1]

@@ -22,6 +22,34 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 	if m.Subject == catalog.SubjectWorkload {
 		return h.workloads(ctx, q, m, w)
 	}
+	return h.reduced(ctx, q, m, w, func(result *Result, r *reduction, found bool) {
+		result.Series = r.series()
+		if found && !q.Scope.ByOwner() {
+			result.Absent = r.absent()
+		}
+	})
+}
+
+// Line is a series of a device that many series are of: what is known of it is not copied for each.
+type Line struct {
+	Device *gpu.Device // must not be changed
+	Times  []int64     // as of [gpu.Series]
+	Values []float64
+}
+
+// Series is the line as a series of its own.
+func (l Line) Series() gpu.Series {
+	return gpu.Series{Device: *l.Device, Times: l.Times, Values: l.Values}
+}
+
+// Lines is Metric for who asks for many metrics of devices, with a context of [Together]: the answer is in the result's Lines, in
+// no particular order, and Absent is not told.
+func (h *History) Lines(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) Result {
+	return h.reduced(ctx, q, m, w, func(result *Result, r *reduction, _ bool) { result.Lines = r.found() })
+}
+
+// reduced asks for a metric of devices. take takes what was found, found is whether a series of the metric exists.
+func (h *History) reduced(ctx context.Context, q query.Query, m catalog.Metric, w query.Window, take func(result *Result, r *reduction, found bool)) Result {
 	result := Result{Step: w.Step}
 	if q.Instant {
 		result.Step = 0
@@ -35,10 +63,7 @@ func (h *History) Metric(ctx context.Context, q query.Query, m catalog.Metric, w
 	result.Executed = executed(asked)
 	r := reduced(all, q, m, w)
 	doubts := h.doubt(ctx, endpoints, q, r, w)
-	result.Series = r.series()
-	if all.found && !q.Scope.ByOwner() {
-		result.Absent = r.absent()
-	}
+	take(&result, r, all.found)
 	result.Notices = append(result.Notices, all.notices...)
 	result.Notices = append(result.Notices, all.down.notices(q.Scope, all)...)
 	result.Notices = append(result.Notices, r.notices(all)...)
@@ -84,7 +109,7 @@ func reduced(all collected, q query.Query, m catalog.Metric, w query.Window) *re
 	if m.Latched {
 		candidates = newestFirst(candidates)
 	}
-	r := newReduction(m, q.Scope, all.roster, gridOf(q.Instant, w))
+	r := newReduction(m, q.Scope, all.roster, gridOf(q.Instant, w), len(candidates))
 	r.over = overTimeOf(q, m, w)
 	for _, c := range candidates {
 		r.add(c)

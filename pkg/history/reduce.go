@@ -200,7 +200,8 @@ func (c *column) rankEach(places *placement, next candidate) {
 
 // line is all that was found of one device.
 type line struct {
-	columns []keyedColumn // few
+	columns []keyedColumn  // few
+	first   [1]keyedColumn // room for the one that most have
 	added   bool
 	values  []float64 // of the columns together, once they were added up
 }
@@ -224,6 +225,9 @@ func (l *line) column(at columnKey, least bool) *column {
 			return &l.columns[i].column
 		}
 	}
+	if l.columns == nil {
+		l.columns = l.first[:0]
+	}
 	l.columns = append(l.columns, keyedColumn{at, column{least: least}})
 	return &l.columns[len(l.columns)-1].column
 }
@@ -245,14 +249,18 @@ type reduction struct {
 	over   overTime
 	lines  map[deviceKey]*line
 	order  []deviceKey
+	room   []line // for lines to come
 
 	substituted, summed, ended, blank int
 	lastEnd                           time.Time
 	latched                           []gpu.Notice
 }
 
-func newReduction(m catalog.Metric, s query.Scope, known roll, g grid) *reduction {
-	return &reduction{metric: m, scope: s, roster: known, grid: g, lines: map[deviceKey]*line{}}
+// newReduction is a reduction of about so many series.
+func newReduction(m catalog.Metric, s query.Scope, known roll, g grid, series int) *reduction {
+	return &reduction{
+		metric: m, scope: s, roster: known, grid: g, lines: make(map[deviceKey]*line, series), order: make([]deviceKey, 0, series),
+	}
 }
 
 // device is what is known of a key; its node is the one all exporters are called by.
@@ -261,6 +269,9 @@ func (r *reduction) device(key deviceKey) gpu.Device { return r.roster.at(key).d
 // has reports whether something was found of a device in the scope.
 func (r *reduction) has(key deviceKey) bool { return r.lines[key] != nil }
 
+// linesAtOnce is for how many lines memory is taken at a time.
+const linesAtOnce = 256
+
 // add takes a candidate in if the scope selects its device.
 func (r *reduction) add(c candidate) {
 	l, ok := r.lines[c.key]
@@ -268,7 +279,10 @@ func (r *reduction) add(c candidate) {
 		if !r.scope.Matches(r.device(c.key)) {
 			return
 		}
-		l = &line{}
+		if len(r.room) == 0 {
+			r.room = make([]line, min(max(cap(r.order)-len(r.order), 1), linesAtOnce))
+		}
+		l, r.room = &r.room[0], r.room[1:]
 		r.lines[c.key] = l
 		r.order = append(r.order, c.key)
 	}
@@ -279,47 +293,49 @@ func (r *reduction) add(c candidate) {
 	l.column(at, r.over.function == catalog.OverTimeMin).take(r.grid, c)
 }
 
-// series are the reduced lines, sorted by place. Lines without a single value are left out.
-func (r *reduction) series() []gpu.Series {
-	list := make([]gpu.Series, 0, len(r.lines))
+// found are the reduced lines, in the order in which their devices were met. Lines without a single value are left out.
+func (r *reduction) found() []Line {
+	list := make([]Line, 0, len(r.lines))
+	times := r.grid.times
 	for _, key := range r.order {
 		values := r.valuesOf(key)
-		times := r.grid.times
 		from, to := extent(values)
 		if from == to {
 			r.blank++
 			continue
 		}
-		if end := time.UnixMilli(times[to-1]); time.UnixMilli(times[len(times)-1]).Sub(end) > max(endedAfter, 2*r.grid.stepDuration()) {
+		if end := times[to-1]; times[len(times)-1]-end > max(endedAfter, 2*r.grid.stepDuration()).Milliseconds() {
 			r.ended++
-			if end.After(r.lastEnd) {
-				r.lastEnd = end
+			if at := time.UnixMilli(end); at.After(r.lastEnd) {
+				r.lastEnd = at
 			}
 		}
-		list = append(list, gpu.Series{Device: r.device(key), Times: times[from:to:to], Values: values[from:to:to]})
+		list = append(list, Line{Device: &r.roster.at(key).device, Times: times[from:to:to], Values: values[from:to:to]})
 	}
-	list = byPlace(list)
 	if r.metric.Latched {
+		list = byPlace(list)
 		r.latched = latchedNotices(r.metric.Name, list, r.grid)
 	}
 	return list
 }
 
-// byPlace are series in the order of their devices. They are large: places are sorted, and the series moved once.
-func byPlace(list []gpu.Series) []gpu.Series {
-	if slices.IsSortedFunc(list, func(a, b gpu.Series) int { return compareDevices(a.Device, b.Device) }) {
-		return list
+// series are the reduced lines as series, sorted by place.
+func (r *reduction) series() []gpu.Series {
+	lines := byPlace(r.found())
+	list := make([]gpu.Series, len(lines))
+	for i, l := range lines {
+		list[i] = l.Series()
 	}
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
+	return list
+}
+
+// byPlace sorts lines in the order of their devices.
+func byPlace(list []Line) []Line {
+	order := func(a, b Line) int { return comparePlaces(a.Device, b.Device) }
+	if !slices.IsSortedFunc(list, order) {
+		slices.SortFunc(list, order)
 	}
-	slices.SortFunc(order, func(a, b int) int { return compareDevices(list[a].Device, list[b].Device) })
-	sorted := make([]gpu.Series, len(list))
-	for i, at := range order {
-		sorted[i] = list[at]
-	}
-	return sorted
+	return list
 }
 
 // valuesOf are a line's values on the grid. They may be changed until series are made of them.

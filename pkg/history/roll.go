@@ -26,16 +26,15 @@ func (r *roll) at(key deviceKey) *resident {
 }
 
 // put makes something known of a device.
-func (r *roll) put(key deviceKey, known resident) *resident {
+func (r *roll) put(key deviceKey, known resident) {
 	if r.own == nil {
 		r.own = roster{}
 	}
 	if ours := r.own[key]; ours != nil {
 		*ours = known
-		return ours
+		return
 	}
 	r.own[key] = &known
-	return &known
 }
 
 // all are the devices, each once, in no order.
@@ -142,7 +141,8 @@ func (r *roll) take(other roll) {
 func (r *roll) complete() {
 	instances := r.instances()
 	for _, key := range instances {
-		child, parent := *r.at(key), resident{}
+		child := *r.at(key)
+		var parent resident
 		if known := r.at(key.parent()); known != nil {
 			parent = *known
 		} else {

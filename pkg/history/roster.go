@@ -24,7 +24,6 @@ func keyFor(cluster, uuid, instance string) deviceKey {
 
 func keyOf(d gpu.Device) deviceKey { return keyFor(d.Cluster, d.UUID, d.GPUInstance) }
 
-func (k deviceKey) cluster() string  { return k.Value().cluster }
 func (k deviceKey) uuid() string     { return k.Value().uuid }
 func (k deviceKey) instance() string { return k.Value().instance }
 
@@ -132,13 +131,12 @@ func (r roster) devices() []gpu.Device {
 	return list
 }
 
-func compareDevices(a, b gpu.Device) int {
-	byPlace := gpu.Identity{Cluster: a.Cluster, Node: a.Node}.Compare(gpu.Identity{Cluster: b.Cluster, Node: b.Node})
-	switch {
-	case byPlace != 0:
-		return byPlace
-	case a.Index != b.Index:
-		return a.Index - b.Index
+func compareDevices(a, b gpu.Device) int { return comparePlaces(&a, &b) }
+
+// comparePlaces is compareDevices without copies.
+func comparePlaces(a, b *gpu.Device) int {
+	if c := cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node), cmp.Compare(a.Index, b.Index)); c != 0 {
+		return c
 	}
 	return a.Identity.Compare(b.Identity)
 }

@@ -128,13 +128,17 @@ type gathering struct {
 type seenDevices struct {
 	mu   sync.Mutex
 	at   map[board]int
-	list []gpu.Device
+	list []*gpu.Device // must not be changed
 }
 
 // number is that of a device, which may be the one after another: fields have nearly the same devices in the same order.
-func (k *seenDevices) number(d gpu.Device, after int) int {
-	b := boardOf(d)
-	if next := after + 1; next < len(k.list) && boardOf(k.list[next]) == b {
+func (k *seenDevices) number(d *gpu.Device, after int) int {
+	next := after + 1
+	if next < len(k.list) && k.list[next] == d {
+		return next
+	}
+	b := boardOf(*d)
+	if next < len(k.list) && boardOf(*k.list[next]) == b {
 		return next
 	}
 	if k.at == nil {
@@ -150,11 +154,11 @@ func (k *seenDevices) number(d gpu.Device, after int) int {
 }
 
 // lines are the series of a field on a grid, by the numbers of their devices.
-func (k *seenDevices) lines(series []gpu.Series, on onGrid) []deviceLine {
+func (k *seenDevices) lines(series []history.Line, on onGrid) []deviceLine {
 	out := make([]deviceLine, 0, len(series))
 	from := make([]int, 0, len(series))
 	for i, s := range series {
-		if values := on.laid(s); values != nil {
+		if values := on.laid(s.Times, s.Values); values != nil {
 			out, from = append(out, deviceLine{values: values}), append(from, i)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
+	"github.com/warpwatch/warpwatch/pkg/history"
 	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/live"
 	"github.com/warpwatch/warpwatch/pkg/query"
@@ -23,16 +24,16 @@ func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
 		return out
 	}
 	out.instance = m.PerInstance
-	var past []gpu.Series
+	var past []history.Line
 	var got live.WindowResult
 	var wg sync.WaitGroup
 	if g.request.query.Source != query.SourceLive && !g.unheard[m.Name] {
 		wg.Go(func() {
 			asked, as, w := g.question(f, m)
-			result := g.history.Metric(ctx, asked, as, w)
+			result := g.linesOf(ctx, asked, as, w)
 			out.failed, out.executed, out.partial = result.Err, result.Executed, result.Partial
 			out.notices = append(out.notices, result.Notices...)
-			past = g.stepped(f, result.Series, w)
+			past = g.stepped(f, result.Lines, w)
 		})
 	}
 	if g.reach.live && m.Agent {
@@ -44,10 +45,35 @@ func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
 	}
 	wg.Wait()
 	if len(got.Series) > 0 {
-		past = timeline.Join(past, g.fromAgents(f, m, past, got))
+		series := make([]gpu.Series, len(past))
+		for i, l := range past {
+			series[i] = l.Series()
+		}
+		past = linesOf(timeline.Join(series, g.fromAgents(f, m, series, got)))
 	}
 	out.lines = g.seen.lines(past, onGrid{times: g.times, step: g.window.Step.Milliseconds()})
 	return out
+}
+
+// linesOf asks history for the lines of a metric.
+func (g *gathering) linesOf(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) history.Result {
+	if past, ok := g.history.(interface {
+		Lines(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) history.Result
+	}); ok {
+		return past.Lines(ctx, q, m, w)
+	}
+	result := g.history.Metric(ctx, q, m, w)
+	result.Lines, result.Series = linesOf(result.Series), nil
+	return result
+}
+
+// linesOf are series as lines.
+func linesOf(series []gpu.Series) []history.Line {
+	lines := make([]history.Line, len(series))
+	for i := range series {
+		lines[i] = history.Line{Device: &series[i].Device, Times: series[i].Times, Values: series[i].Values}
+	}
+	return lines
 }
 
 // question is how history is asked for a field: which samples of a step stand for it is decided here, and a counter whose rise
@@ -96,33 +122,34 @@ func (g *gathering) maskStep() time.Duration {
 }
 
 // stepped is history's samples at the starts of the steps that they are of: a server's point is of the time before it.
-func (g *gathering) stepped(f insight.Field, series []gpu.Series, w query.Window) []gpu.Series {
-	out := make([]gpu.Series, len(series))
+func (g *gathering) stepped(f insight.Field, lines []history.Line, w query.Window) []history.Line {
 	var move shift
-	for i, s := range series {
-		if f.Of == insight.Rise {
-			s = rises(s)
+	collect := collector{step: g.window.Step}
+	for i := range lines {
+		l := &lines[i]
+		l.Times = move.by(l.Times, -w.Step)
+		switch f.Of {
+		case insight.Rise:
+			l.Values = rises(l.Values)
+		case insight.AnyBits:
+			l.Times, l.Values = collect.bits(l.Times, l.Values)
+		default:
 		}
-		out[i] = move.by(s, -w.Step)
 	}
-	if f.Of == insight.AnyBits {
-		out = collected(out, g.window.Step)
-	}
-	return out
+	return lines
 }
 
 // shift puts series at other times. Most series of an answer share their times, and so do the shifted ones.
 type shift struct{ from, to []int64 }
 
-func (m *shift) by(s gpu.Series, by time.Duration) gpu.Series {
-	if !sameSlice(s.Times, m.from) {
-		m.from, m.to = s.Times, make([]int64, len(s.Times))
-		for i, t := range s.Times {
+func (m *shift) by(times []int64, by time.Duration) []int64 {
+	if !sameSlice(times, m.from) {
+		m.from, m.to = times, make([]int64, len(times))
+		for i, t := range times {
 			m.to[i] = t + by.Milliseconds()
 		}
 	}
-	s.Times = m.to
-	return s
+	return m.to
 }
 
 // sameSlice reports whether two slices are the same memory.
@@ -130,10 +157,10 @@ func sameSlice(a, b []int64) bool { return len(a) == len(b) && len(a) > 0 && &a[
 
 // rises is how much a counter rose up to each sample from the one before, NaN where that is not known. One that falls was
 // reset and starts again from zero.
-func rises(s gpu.Series) gpu.Series {
-	values := make([]float64, len(s.Values))
+func rises(of []float64) []float64 {
+	values := make([]float64, len(of))
 	before := math.NaN()
-	for i, v := range s.Values {
+	for i, v := range of {
 		switch {
 		case math.IsNaN(v) || math.IsNaN(before):
 			values[i] = math.NaN()
@@ -146,27 +173,49 @@ func rises(s gpu.Series) gpu.Series {
 			before = v
 		}
 	}
-	s.Values = values
-	return s
+	return values
 }
 
 // collected is all bits that were set in each step.
 func collected(series []gpu.Series, step time.Duration) []gpu.Series {
-	out := make([]gpu.Series, len(series))
+	out := slices.Clone(series)
+	collect := collector{step: step}
 	for i, s := range series {
-		out[i] = s
-		out[i].Times, out[i].Values = nil, nil
-		for j, t := range s.Times {
-			start := t - t%step.Milliseconds()
-			n := len(out[i].Times)
-			if n == 0 || out[i].Times[n-1] != start {
-				out[i].Times, out[i].Values = append(out[i].Times, start), append(out[i].Values, s.Values[j])
-				continue
-			}
-			out[i].Values[n-1] = eitherBits(out[i].Values[n-1], s.Values[j])
-		}
+		out[i].Times, out[i].Values = collect.bits(s.Times, s.Values)
 	}
 	return out
+}
+
+// collector puts the bits of all samples of a step together. Most series of an answer share their times, and so do the results.
+type collector struct {
+	step   time.Duration
+	times  []int64 // that the steps are of
+	starts []int64 // of the steps
+	last   []int   // the last sample of each step
+}
+
+// bits is all bits that were set in each step that has samples.
+func (c *collector) bits(times []int64, values []float64) ([]int64, []float64) {
+	if !sameSlice(times, c.times) {
+		c.times, c.starts, c.last = times, nil, nil
+		for i, t := range times {
+			start := t - t%c.step.Milliseconds()
+			if n := len(c.starts); n > 0 && c.starts[n-1] == start {
+				c.last[n-1] = i
+				continue
+			}
+			c.starts, c.last = append(c.starts, start), append(c.last, i)
+		}
+	}
+	all := make([]float64, len(c.starts))
+	i := 0
+	for n := range all {
+		all[n] = values[i]
+		for i++; i <= c.last[n]; i++ {
+			all[n] = eitherBits(all[n], values[i])
+		}
+	}
+	return c.starts, all
 }
 
 // maxBits is the first whole number that a mask cannot be: a float64 has no room for it.
@@ -196,7 +245,7 @@ func (g *gathering) fromAgents(f insight.Field, m catalog.Metric, past []gpu.Ser
 		series = timeline.Decimate(series, step, timeline.KeepMax)
 		if f.Of == insight.Rise {
 			for i, s := range series {
-				series[i] = rises(s)
+				series[i].Values = rises(s.Values)
 			}
 		}
 		return onward(withoutLeadingGaps(series), from)
@@ -261,7 +310,7 @@ func (g *gathering) workload(ctx context.Context, f insight.Field) fieldSeries {
 	out.failed, out.executed, out.notices = result.Err, result.Executed, result.Notices
 	var move shift
 	for _, s := range result.Series {
-		s = move.by(s, -w.Step)
+		s.Times = move.by(s.Times, -w.Step)
 		if m.Kind == catalog.Counter && f.Of == insight.Rise {
 			s.Values = scaled(s.Values, w.Step.Seconds()) // of a rate, the rise is what it comes to in a step
 		}

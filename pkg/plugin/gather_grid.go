@@ -22,9 +22,9 @@ func (g *gathering) withUnlisted(rows []frames.InventoryRow) []frames.InventoryR
 	}
 	listed := len(rows)
 	for _, device := range g.seen.list {
-		if b := boardOf(device); !known[b] && g.request.query.Scope.Matches(device) {
+		if b := boardOf(*device); !known[b] && g.request.query.Scope.Matches(*device) {
 			known[b] = true
-			rows = append(rows, frames.InventoryRow{Device: device, State: frames.StatePresent})
+			rows = append(rows, frames.InventoryRow{Device: *device, State: frames.StatePresent})
 		}
 	}
 	if len(rows) > listed {
@@ -63,7 +63,7 @@ type places struct {
 }
 
 // placesOn are the places of numbered devices among the subjects of a grid.
-func placesOn(subjects []insight.Subject, devices []gpu.Device) places {
+func placesOn(subjects []insight.Subject, devices []*gpu.Device) places {
 	at := make(map[board]int, len(subjects))
 	var instances map[board][]int
 	for i := range subjects {
@@ -82,7 +82,7 @@ func placesOn(subjects []insight.Subject, devices []gpu.Device) places {
 		p.parts = make([][]int, len(devices))
 	}
 	for n := range devices {
-		b := boardOf(devices[n])
+		b := boardOf(*devices[n])
 		p.rows[n] = -1
 		if i, ok := at[b]; ok {
 			p.rows[n] = i
@@ -158,24 +158,24 @@ func (g *onGrid) row() []float64 {
 }
 
 // laid is a series on the grid, nil when nothing of it is within. Values that fit as they are are not copied.
-func (g *onGrid) laid(s gpu.Series) []float64 {
-	if sameSlice(s.Times, g.whole) || slices.Equal(s.Times, g.times) {
-		g.whole = s.Times
-		if usable, some := asTheyAre(s.Values); usable {
+func (g *onGrid) laid(times []int64, of []float64) []float64 {
+	if sameSlice(times, g.whole) || slices.Equal(times, g.times) {
+		g.whole = times
+		if usable, some := asTheyAre(of); usable {
 			if !some {
 				return nil
 			}
-			if flat(s.Values) {
-				if row := g.same(s.Values[0]); row != nil {
+			if flat(of) {
+				if row := g.same(of[0]); row != nil {
 					return row
 				}
 			}
-			return s.Values
+			return of
 		}
 	}
 	var values []float64
-	for j, t := range s.Times {
-		if len(g.times) == 0 || t < g.times[0] || math.IsNaN(s.Values[j]) {
+	for j, t := range times {
+		if len(g.times) == 0 || t < g.times[0] || math.IsNaN(of[j]) {
 			continue
 		}
 		i := int((t - g.times[0]) / g.step)
@@ -185,7 +185,7 @@ func (g *onGrid) laid(s gpu.Series) []float64 {
 		if values == nil {
 			values = g.row()
 		}
-		values[i] = s.Values[j]
+		values[i] = of[j]
 	}
 	return values
 }
@@ -244,7 +244,7 @@ func (g *gathering) workloadGrid(out *gathered) *insight.Workloads {
 		on := onGrid{times: grid.Times, step: g.window.Step.Milliseconds()}
 		for _, s := range f.series {
 			if i, ok := at[workloadOf(s)]; ok {
-				if values := on.laid(s); values != nil {
+				if values := on.laid(s.Times, s.Values); values != nil {
 					grid.Set(f.field, i, values)
 				}
 			}

@@ -30,9 +30,9 @@ func sameValues(a, b []float64) bool {
 
 func TestRises(t *testing.T) {
 	nan := math.NaN()
-	got := rises(seriesOf(0, nan, 1, 5, 2, 5, 3, 7, 4, nan, 5, 9, 6, 2))
-	if want := []float64{nan, nan, 0, 2, nan, 2, 2}; !sameValues(got.Values, want) {
-		t.Errorf("got %v, want %v", got.Values, want)
+	got := rises([]float64{nan, 5, 5, 7, nan, 9, 2})
+	if want := []float64{nan, nan, 0, 2, nan, 2, 2}; !sameValues(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -47,14 +47,15 @@ func TestBitsAreCollected(t *testing.T) {
 // Devices with the same one value in all steps share a row, and what is not on the grid is laid on it.
 func TestRowsOfOneValueAreShared(t *testing.T) {
 	on := onGrid{times: []int64{0, 60_000, 120_000}, step: 60_000}
-	same := func(v float64) []float64 { return on.laid(seriesOf(0, v, 60_000, v, 120_000, v)) }
+	laid := func(s gpu.Series) []float64 { return on.laid(s.Times, s.Values) }
+	same := func(v float64) []float64 { return laid(seriesOf(0, v, 60_000, v, 120_000, v)) }
 	if a, b := same(7), same(7); !sameValues(a, []float64{7, 7, 7}) || &a[0] != &b[0] || &same(8)[0] == &a[0] {
 		t.Errorf("%v and %v", a, b)
 	}
-	if got := on.laid(seriesOf(61_000, 1, 125_000, math.NaN())); !sameValues(got, []float64{math.NaN(), 1, math.NaN()}) {
+	if got := laid(seriesOf(61_000, 1, 125_000, math.NaN())); !sameValues(got, []float64{math.NaN(), 1, math.NaN()}) {
 		t.Errorf("got %v", got)
 	}
-	if next := on.laid(seriesOf(0, 3)); !sameValues(next, []float64{3, math.NaN(), math.NaN()}) {
+	if next := laid(seriesOf(0, 3)); !sameValues(next, []float64{3, math.NaN(), math.NaN()}) {
 		t.Errorf("got %v", next)
 	}
 	for v := range 2 * mostFlat {
@@ -68,7 +69,7 @@ func TestRowsOfOneValueAreShared(t *testing.T) {
 func TestDevicesAreNumberedInAnyOrder(t *testing.T) {
 	var k seenDevices
 	at := func(after int, uuid string) int {
-		return k.number(gpu.Device{Identity: gpu.Identity{UUID: uuid}}, after)
+		return k.number(&gpu.Device{Identity: gpu.Identity{UUID: uuid}}, after)
 	}
 	if at(-1, "a") != 0 || at(0, "b") != 1 || at(1, "c") != 2 || at(-1, "a") != 0 || at(0, "c") != 2 || at(2, "b") != 1 || len(k.list) != 3 {
 		t.Errorf("%v", k.list)
