@@ -43,7 +43,7 @@ func efficiencyValues() map[string]func(*efficiency.Group) float64 {
 			return costOf(g, func(c efficiency.Cost) float64 { return c.Charge })
 		},
 		"waste_per_hour": func(g *efficiency.Group) float64 {
-			return costOf(g, func(c efficiency.Cost) float64 { return c.WastePerHour })
+			return costOf(g, ofPriced(func(c efficiency.Cost) float64 { return c.WastePerHour }))
 		},
 	}
 }
@@ -58,6 +58,16 @@ func costOf(g *efficiency.Group, of func(efficiency.Cost) float64) float64 {
 		return math.NaN()
 	}
 	return of(g.Costs[0])
+}
+
+// ofPriced is a part of what GPUs cost, NaN where none of them has a price.
+func ofPriced(part func(efficiency.Cost) float64) func(efficiency.Cost) float64 {
+	return func(c efficiency.Cost) float64 {
+		if c.Priced == 0 {
+			return math.NaN()
+		}
+		return part(c)
+	}
 }
 
 func (d *Datasource) efficiencyLimits() (efficiency.Limits, error) {
@@ -186,15 +196,15 @@ func groupTable(result *efficiency.Result, most int, o frames.Options) *data.Fra
 		}
 		return strings.Join(all, ", ")
 	})
-	money("cost_allocated", "", func(c efficiency.Cost) float64 { return c.Parts.Allocated() })
-	money("cost_used", "", func(c efficiency.Cost) float64 { return c.Parts.Used })
-	money("cost_idle", "What was had and not used.", func(c efficiency.Cost) float64 { return c.Parts.Idle })
-	money("cost_unallocated", "", func(c efficiency.Cost) float64 { return c.Parts.Unallocated })
+	money("cost_allocated", "", ofPriced(func(c efficiency.Cost) float64 { return c.Parts.Allocated() }))
+	money("cost_used", "", ofPriced(func(c efficiency.Cost) float64 { return c.Parts.Used }))
+	money("cost_idle", "What was had and not used.", ofPriced(func(c efficiency.Cost) float64 { return c.Parts.Idle }))
+	money("cost_unallocated", "", ofPriced(func(c efficiency.Cost) float64 { return c.Parts.Unallocated }))
 	money("charge", "By the mode of the query.", func(c efficiency.Cost) float64 { return c.Charge })
-	money("waste_per_hour", "What those that are idle at the end cost in an hour.", func(c efficiency.Cost) float64 { return c.WastePerHour })
+	money("waste_per_hour", "What those that are idle at the end cost in an hour.", ofPriced(func(c efficiency.Cost) float64 { return c.WastePerHour }))
 	number("charged_quantity", gpu.Count, "", func(g *efficiency.Group) float64 { return g.ChargeQuantity })
 	t.Text("charged_unit", func(g *efficiency.Group) string { return g.ChargeUnit })
-	number("unpriced_hours", gpu.Count, "Hours of models without a price.", func(g *efficiency.Group) float64 { return g.Unpriced })
+	number("unpriced_hours", gpu.Count, "Hours of models without a price: no amount has them.", func(g *efficiency.Group) float64 { return g.Unpriced })
 	return t.Table("efficiency", o)
 }
 
@@ -329,7 +339,12 @@ func budgetTable(spent [][]efficiency.Spending, in settings.Insight, now time.Ti
 		t.Number(name, unit, help, func(r row) gpu.Reading { return known(of(r)) })
 	}
 	number("month", gpu.Count, "What may be spent.", func(r row) float64 { return r.Month })
-	number("month_to_date", gpu.Count, "What is known to have been spent.", func(r row) float64 { return r.MonthToDate })
+	number("month_to_date", gpu.Count, "What is known to have been spent.", func(r row) float64 {
+		if r.Known > 0 {
+			return r.MonthToDate
+		}
+		return math.NaN() // nothing is known, which is not nothing spent
+	})
 	number("known", gpu.Ratio, "Share of the month up to now that this is of: choose a range that begins with the month.", func(r row) float64 { return r.Known })
 	number("forecast", gpu.Count, "What the whole month will cost.", func(r row) float64 { return r.Forecast })
 	number("forecast_low", gpu.Count, "", func(r row) float64 { return r.Low })

@@ -87,6 +87,16 @@ func TestCostWithoutPricesForRules(t *testing.T) {
 	if len(all) != 1 || len(all[0].Fields) != 0 || !strings.Contains(noticeTexts(all), "info: There is no number to read: cost is not known of any of 1 rows.") {
 		t.Errorf("%d fields: %s", len(all[0].Fields), noticeTexts(all))
 	}
+	// Nor is what only its energy has a price of nothing, in any of the frames, and the models are named.
+	d.settings.Insight = settings.Insight{Currency: "EUR", Energy: settings.Energy{PricePerKWh: 0.3}, Budgets: []settings.Budget{{Name: "all", Month: 100}}}
+	all = answerTo(t, d, `{"queryType":"efficiency","options":{"charge":"allocated"}}`)
+	wantCells(t, all[0], "cost_allocated,cost_idle,charge,waste_per_hour", "–|–|–|–")
+	wantCells(t, all[4], "budget,month_to_date", "all|–")
+	all = append(all, answerTo(t, d, `{"queryType":"efficiency","options":{"charge":"energy","show":"groups"}}`)...)
+	wantCells(t, all[5], "cost_allocated,waste_per_hour", "–|–")
+	if text := noticeTexts(all); strings.Count(text, "Unpriced, and in no amount of money: H100 80GB HBM3 (") != 2 || !strings.Contains(text, "insight.prices") {
+		t.Errorf("notices %s", text)
+	}
 }
 
 // sameRows compares rows in any order, numbers to nine digits.

@@ -89,6 +89,8 @@ func (r *run) base(b *board, there []bool) {
 	first := slices.Index(there, true)
 	for i := range s.base {
 		switch action := insight.At(recovery, i); {
+		case i < b.from || i >= b.to:
+			s.base[i] = gone // another board is, or was, in its place
 		case i < first:
 			s.base[i] = absent
 		case !there[i] && s.peers[i] > 0 && r.limits.Missing == MissingIsBroken:

@@ -16,6 +16,9 @@ type free struct{ nodes map[string]int }
 // says nothing of the end.
 func (r *run) atTheEnd(h holding, device gpu.Device, activity []float64) {
 	s := &r.buffer
+	if h.board.to < len(r.times) {
+		return // another board is in its place
+	}
 	last := len(r.times) - 1
 	earliest := max(0, last-int(r.limits.window()/r.grid.Step))
 	for last > earliest && (s.state[last] == absent || s.state[last] == gone) {
@@ -172,6 +175,13 @@ func (r *run) confess() {
 		result.Confidence = min(result.Confidence, insight.Low)
 	} else if r.tenures == nil {
 		note(gpu.Info, "Owners are those at the end of the range: hours before a change of owner are counted for the new one, those of owners that are gone for nobody.")
+	}
+	if text := result.unpricedText(); text != "" {
+		severity := gpu.Warning
+		if len(r.tariff.Prices) == 0 {
+			severity = gpu.Info // nobody asked for money
+		}
+		note(severity, text)
 	}
 	if r.seen.unattributed && r.seen.owners {
 		note(gpu.Info, "Some GPUs work although nobody is known to have them; they are under "+Unattributed+".")

@@ -1,7 +1,9 @@
 package efficiency
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
@@ -12,6 +14,9 @@ import (
 type board struct {
 	whole int // subject that is the whole GPU, -1 when only instances are known
 	units []unit
+	// from and to are the steps in which the board has its place: not before one that it replaced was last seen, and until the
+	// one that replaced it came. They are set by [run.node].
+	from, to int
 }
 
 // unit is a MIG instance.
@@ -107,4 +112,61 @@ func presence(there []bool, columns [][][]float64, subject int) {
 			}
 		}
 	}
+}
+
+// slot is a place in a node, where one board is at a time.
+type slot struct {
+	bus   string
+	index int
+}
+
+// slotOf is a board's place; false where nobody says.
+func slotOf(d gpu.Device) (slot, bool) {
+	if d.PCIBusID != "" {
+		return slot{bus: d.PCIBusID, index: -1}, true
+	}
+	return slot{index: d.Index}, d.Index >= 0
+}
+
+// settle says which steps each board of a node has its place in. there has a row for each board: the steps in which anything was
+// known of it. Boards that were in one place after each other are one GPU of capacity, not two; those that were there at the same
+// time are in different places, whatever they say.
+func (n *node) settle(subjects []insight.Subject, there [][]bool) {
+	type stay struct{ board, first, last int }
+	stays := make(map[slot][]stay)
+	var order []slot
+	for k := range n.boards {
+		b := &n.boards[k]
+		b.from, b.to = 0, len(there[k])
+		first, last := slices.Index(there[k], true), lastTrue(there[k])
+		place, known := slotOf(subjects[b.first()].Device)
+		if !known || first < 0 {
+			continue
+		}
+		if stays[place] == nil {
+			order = append(order, place)
+		}
+		stays[place] = append(stays[place], stay{k, first, last})
+	}
+	for _, place := range order {
+		all := stays[place]
+		slices.SortStableFunc(all, func(a, b stay) int { return cmp.Compare(a.first, b.first) })
+		for i := 1; i < len(all); i++ {
+			before, after := all[i-1], all[i]
+			if before.last >= after.first {
+				continue
+			}
+			n.boards[before.board].to = after.first
+			n.boards[after.board].from = after.first
+		}
+	}
+}
+
+func lastTrue(is []bool) int {
+	for i := len(is) - 1; i >= 0; i-- {
+		if is[i] {
+			return i
+		}
+	}
+	return -1
 }

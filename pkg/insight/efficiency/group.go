@@ -118,6 +118,7 @@ func (r *run) give(g *Group, a *account, factor float64, p price) {
 		return
 	}
 	c := g.cost(p.currency)
+	c.Priced += a.hours.Total() * factor
 	c.Parts.add(a.hours, factor*p.perHour)
 	c.Charge += r.result.Charge.hours(a) * factor * p.perHour
 }

@@ -1,7 +1,9 @@
 package efficiency
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -45,4 +47,30 @@ func (t Tariff) price(model, cluster string) (money, bool) {
 		currency = t.Currency
 	}
 	return money{currency, t.Prices[best].PerGPUHour}, true
+}
+
+// mostUnpriced is how many models without a price are named.
+const mostUnpriced = 8
+
+// unpricedText names the models that have no price, the most used first, and the setting; "" when all have one.
+func (r *Result) unpricedText() string {
+	if len(r.Unpriced) == 0 {
+		return ""
+	}
+	several := slices.ContainsFunc(r.Unpriced, func(u Unpriced) bool { return u.Cluster != r.Unpriced[0].Cluster })
+	var names []string
+	for _, u := range r.Unpriced[:min(len(r.Unpriced), mostUnpriced)] {
+		name := u.Model
+		if name == "" {
+			name = "GPUs whose model is not known"
+		}
+		if several && u.Cluster != "" {
+			name += " in " + u.Cluster
+		}
+		names = append(names, fmt.Sprintf("%s (%s GPU hours)", name, strconv.FormatFloat(u.Hours, 'f', 1, 64)))
+	}
+	if more := len(r.Unpriced) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return "Unpriced, and in no amount of money: " + strings.Join(names, ", ") + ". Set their prices in the data source's settings, insight.prices."
 }

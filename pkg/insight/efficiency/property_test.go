@@ -205,7 +205,7 @@ func TestHoursAddUp(t *testing.T) {
 			charged, daily, grouped := 0.0, 0.0, 0.0
 			for _, g := range result.Groups {
 				for _, day := range result.Days(g, c.Currency, time.UTC) {
-					grouped += day.Amount
+					grouped += zeroIfNaN(day.Amount)
 				}
 			}
 			for _, of := range result.Total.Charged {
@@ -216,7 +216,7 @@ func TestHoursAddUp(t *testing.T) {
 				}
 			}
 			for _, day := range result.Days(result.Total, c.Currency, time.UTC) {
-				daily += day.Amount
+				daily += zeroIfNaN(day.Amount)
 			}
 			assert.InDelta(t, zeroIfNaN(c.Charge), charged, closeTo*(1+charged))
 			assert.InDelta(t, charged, daily, closeTo*(1+charged))
@@ -302,6 +302,12 @@ func finite(t interface{ Fatalf(string, ...any) }, v reflect.Value, name string)
 		if f := v.Float(); math.IsInf(f, 0) || math.IsNaN(f) && !slices.Contains(mayBeNaN(), name) {
 			t.Fatalf("%s is %v", name, f)
 		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() && !(field.Name == "KWh" && math.IsNaN(v.Field(i).Interface().(Parts).Used)) {
+				finite(t, v.Field(i), field.Name)
+			}
+		}
 	case reflect.Pointer:
 		if !v.IsNil() {
 			finite(t, v.Elem(), name)
@@ -310,12 +316,47 @@ func finite(t interface{ Fatalf(string, ...any) }, v reflect.Value, name string)
 		for i := range v.Len() {
 			finite(t, v.Index(i), name)
 		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.IsExported() && !(field.Name == "KWh" && math.IsNaN(v.Field(i).Interface().(Parts).Used)) {
-				finite(t, v.Field(i), field.Name)
-			}
-		}
 	default:
 	}
+}
+
+// Boards that follow each other in the places of a node are as many GPUs as it has places, in every step.
+func TestReplacedBoardsAreNoMoreGPUs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const steps = 24
+		places := rapid.IntRange(1, 3).Draw(t, "places")
+		var subjects []insight.Subject
+		var values [][]float64
+		for place := range places {
+			at := 0
+			for board := 0; at < steps; board++ {
+				end := rapid.IntRange(at+1, steps).Draw(t, "end")
+				if place == 0 {
+					end = steps // the node is heard all the time
+				}
+				row := make([]float64, steps)
+				for i := range row {
+					if row[i] = math.NaN(); at <= i && i < end {
+						row[i] = 0.5
+					}
+				}
+				subjects = append(subjects, insight.Subject{
+					Device: gpu.Device{Identity: gpu.Identity{Node: "n1", UUID: fmt.Sprintf("GPU-%d-%d", place, board)}, Index: place},
+					Owners: []gpu.Owner{{Pod: "p"}},
+				})
+				values = append(values, row)
+				at = end + rapid.IntRange(0, 3).Draw(t, "gap")
+			}
+		}
+		start := time.UnixMilli(1767571200000)
+		grid := insight.NewGrid(start, start.Add(steps*time.Minute), time.Minute, subjects)
+		for i, row := range values {
+			grid.Set(insight.Field{Metric: smActive}, i, row)
+		}
+		result := Measure(Input{Devices: grid}, DefaultLimits(), Tariff{}, Options{})
+		for i, gpus := range result.Timeline {
+			require.InDelta(t, places, gpus.Total(), 1e-9, "step %d", i)
+		}
+		require.InDelta(t, float64(places)*steps/60, result.Total.Hours.Total(), 1e-9)
+	})
 }

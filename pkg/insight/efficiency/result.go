@@ -84,6 +84,7 @@ type Energy struct {
 // Cost is money in one currency.
 type Cost struct {
 	Currency string
+	Priced   float64 // hours that Parts and WastePerHour are of; 0 where only energy has a price: they are not known then
 	Parts    Parts   // of the hours; Parts.Idle is the waste of the range
 	Charge   float64 // by the mode, of allocated hours; NaN when nothing that it charges for was measured
 	// WastePerHour is what those that were idle at the end of the range cost in an hour.

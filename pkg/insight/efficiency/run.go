@@ -173,9 +173,11 @@ func Measure(in Input, limits Limits, tariff Tariff, options Options) *Result {
 // node accounts for all boards of a node. Whether a board is missing can only be said beside the others.
 func (r *run) node(n node) {
 	clear(r.buffer.peers)
-	there := make([]bool, len(n.boards)*len(r.times))
+	steps := make([]bool, len(n.boards)*len(r.times))
+	there := make([][]bool, len(n.boards))
 	for k := range n.boards {
-		mine := there[k*len(r.times) : (k+1)*len(r.times)]
+		mine := steps[k*len(r.times) : (k+1)*len(r.times)]
+		there[k] = mine
 		b := &n.boards[k]
 		if b.whole >= 0 {
 			presence(mine, r.columns.board, b.whole)
@@ -189,8 +191,9 @@ func (r *run) node(n node) {
 			}
 		}
 	}
+	n.settle(r.grid.Subjects, there)
 	for k := range n.boards {
-		r.board(&n.boards[k], there[k*len(r.times):(k+1)*len(r.times)])
+		r.board(&n.boards[k], there[k])
 	}
 }
 

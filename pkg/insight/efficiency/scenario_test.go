@@ -171,6 +171,10 @@ func write(s *insighttest.Scenario, r *Result, show []string) []string {
 		}
 		if slices.Contains(show, "costs") {
 			for _, c := range g.Costs {
+				if c.Priced == 0 {
+					line("  %s of energy, charge %s", c.Currency, short(c.Charge))
+					continue
+				}
 				line("  %s%s, charge %s, waste %s/h", c.Currency, parts(c.Parts), short(c.Charge), short(c.WastePerHour))
 			}
 			if g.Unpriced > 0 {

@@ -1,6 +1,7 @@
 package efficiency
 
 import (
+	"math"
 	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -64,7 +65,7 @@ func (r *run) settleTimeline() {
 
 // Days are what a group's owners are charged in one currency on each day that the range touches, for [Budget]. Days are
 // those of the zone. A day's Known is the part of it that is in the range and of which the fleet is known. Groups other than
-// the total need Options.Series.
+// the total need Options.Series. Amounts are NaN where nothing that is allocated has a price.
 func (r *Result) Days(g *Group, currency string, zone *time.Location) []Spending {
 	var days []Spending
 	if len(r.Timeline) == 0 {
@@ -76,6 +77,7 @@ func (r *Result) Days(g *Group, currency string, zone *time.Location) []Spending
 			steps = c.Steps
 		}
 	}
+	unpriced := len(g.Charged) == 0 && g.Hours.Allocated() > 0
 	length := time.Duration((r.To-r.From)/int64(len(r.Timeline))) * time.Millisecond
 	for i, gpus := range r.Timeline {
 		start := time.UnixMilli(r.From).Add(time.Duration(i) * length).In(zone)
@@ -95,7 +97,10 @@ func (r *Result) Days(g *Group, currency string, zone *time.Location) []Spending
 			}
 			d := &days[len(days)-1]
 			part := until.Sub(start)
-			if steps != nil {
+			switch {
+			case unpriced:
+				d.Amount = math.NaN()
+			case steps != nil:
 				d.Amount += steps[i] * float64(part) / float64(length)
 			}
 			d.Known += zeroIfNaN(gpus.Coverage()) * float64(part) / float64(next.Sub(day))
