@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/warpwatch/warpwatch/pkg/insight"
+	"github.com/warpwatch/warpwatch/pkg/insight/mig"
 	"github.com/warpwatch/warpwatch/pkg/insight/sku"
 )
 
@@ -76,11 +78,29 @@ func (s *subject) usable() float64 {
 			}
 		}
 	}
-	if model, known := sku.Lookup(s.Model); known && !s.IsMIG() && model.MemoryBytes > 0 {
+	if s.IsMIG() {
+		return s.profileSize()
+	}
+	if model, known := sku.Lookup(s.Model); known && model.MemoryBytes > 0 {
 		s.usage.Assumed = "the model's memory by its data sheet, nothing of it reserved"
 		return model.MemoryBytes
 	}
 	return math.NaN()
+}
+
+// profileSize is the memory of a MIG instance as the name of its profile has it, which the driver's own figure differs from by up to
+// 6 % either way; at least what was ever used. NaN where the profile is not known.
+func (s *subject) profileSize() float64 {
+	shape, err := mig.Parse(s.MIGProfile)
+	if err != nil {
+		return math.NaN()
+	}
+	s.usage.Assumed = fmt.Sprintf("the memory in the name of the profile, %s: right to a few percent", s.MIGProfile)
+	size := float64(shape.Gigabytes) * 1e9
+	if used := summarize(s.used, 0); used.count > 0 {
+		size = max(size, used.highest)
+	}
+	return size
 }
 
 // peak takes the highest share, if it is higher than what was taken before.
