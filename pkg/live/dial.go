@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"sync/atomic"
 	"syscall"
-
-	"github.com/coder/websocket"
 )
 
 // streamPath is where agents have their stream.
@@ -127,20 +125,18 @@ func (h *Hub) permit(t Target) (access, *Error) {
 }
 
 // dial opens the stream of a target.
-func (h *Hub) dial(ctx context.Context, t Target) (*websocket.Conn, *Error) {
+func (h *Hub) dial(ctx context.Context, t Target) (*socket, *Error) {
 	via, refused := h.permit(t)
 	if refused != nil {
 		return nil, refused
 	}
-	address := url.URL{Scheme: "ws", Host: t.Address, Path: streamPath}
+	address := url.URL{Scheme: "http", Host: t.Address, Path: streamPath}
 	if t.Scheme == "https" {
-		address.Scheme = "wss"
+		address.Scheme = "https"
 	}
 	var greeted atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { greeted.Store(true) }})
-	conn, response, err := websocket.Dial(traced, address.String(), &websocket.DialOptions{
-		HTTPClient: via.client, HTTPHeader: via.header, CompressionMode: websocket.CompressionDisabled,
-	})
+	conn, response, err := handshake(traced, via.client, address.String(), via.header)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && greeted.Load() {
 			err = cause
@@ -151,6 +147,5 @@ func (h *Hub) dial(ctx context.Context, t Target) (*websocket.Conn, *Error) {
 		}
 		return nil, classify(t, err, response, got)
 	}
-	conn.SetReadLimit(int64(h.cfg.ReadLimit))
-	return conn, nil
+	return newSocket(conn, h.cfg.ReadLimit), nil
 }

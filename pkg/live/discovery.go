@@ -66,8 +66,8 @@ func (n *node) refound(t Target) {
 		return
 	}
 	if n.name(n.schema.Wire) {
-		n.schema = n.schema.next(n.where, n.schema.Wire, &n.hub.columns)
-		n.last = nil // it is about devices of another name
+		n.schema = n.schema.named(n.where)
+		n.said = false // it is about devices of another name
 		n.tellState()
 	}
 }

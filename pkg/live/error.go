@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"unicode"
 
-	"github.com/coder/websocket"
-
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
@@ -113,7 +111,7 @@ func explain(err error, response *http.Response, got stage) (kind Kind, what, re
 		version *wire.VersionError
 		garbage *garbageError
 		mixed   *disorderError
-		closed  websocket.CloseError
+		closed  *closedError
 	)
 	switch {
 	case errors.As(err, &denied):
@@ -131,7 +129,7 @@ func explain(err error, response *http.Response, got stage) (kind Kind, what, re
 	case errors.Is(err, errIdle):
 		return KindTimeout, "neither samples nor heartbeats come any more", "connecting again"
 	case errors.As(err, &closed):
-		return KindClosed, fmt.Sprintf("it ended the stream (%d%s)", closed.Code, printable(closed.Reason)), "connecting again"
+		return KindClosed, fmt.Sprintf("it ended the stream (%d%s)", closed.code, printable(closed.reason)), "connecting again"
 	}
 	if kind, what, remedy, ok := explainTLS(err); ok {
 		return kind, what, remedy
@@ -220,7 +218,7 @@ func explainNetwork(err error, got stage) (kind Kind, what, remedy string) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
 		return KindClosed, "the connection broke", "connecting again"
-	case errors.Is(err, websocket.ErrMessageTooBig):
+	case errors.Is(err, errTooBig):
 		return KindGarbage, "it sends messages larger than any agent's", "check that the address is a warpwatch-agent's"
 	case got == streaming:
 		return KindGarbage, "its stream breaks the WebSocket protocol", "check that the address is a warpwatch-agent's, and the proxies between"

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/grafana/dskit/backoff"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -46,7 +45,7 @@ type node struct {
 	clock    clock
 	drops    Drops
 	ring     ring
-	last     *wire.Sample
+	said     bool      // the ring's newest sample is of the schema's columns
 	newest   time.Time // agent's time of the newest sample
 	again    uint64    // up to this one samples may come again, because they were asked for again
 	lag      lag
@@ -60,11 +59,11 @@ type node struct {
 	changed chan struct{} // closed when beside changes; nil when nobody waits for that
 
 	wishes     wishes
-	fade       *time.Timer     // runs while wishes fade
-	conn       *websocket.Conn // that requests can be sent on; nil when there is none
-	asked      wish            // by the newest request on conn
-	asking     bool            // requests are being sent
-	listsAsked time.Time       // when a list was first asked for on conn
+	fade       *time.Timer // runs while wishes fade
+	conn       *socket     // that requests can be sent on; nil when there is none
+	asked      wish        // by the newest request on conn
+	asking     bool        // requests are being sent
+	listsAsked time.Time   // when a list was first asked for on conn
 }
 
 func newNode(h *Hub, t Target) *node {
@@ -78,30 +77,26 @@ func newNode(h *Hub, t Target) *node {
 // run keeps the node connected until ctx ends.
 func (n *node) run(ctx context.Context) {
 	defer n.forget()
-	retry := backoff.New(ctx, backoff.Config{MinBackoff: minBackoff, MaxBackoff: maxBackoff})
+	retry := newRetry(ctx)
 	for {
-		select {
-		case n.hub.slots <- struct{}{}:
-		case <-ctx.Done():
+		s := n.begin(ctx)
+		if s == nil {
 			return
 		}
-		release := sync.OnceFunc(func() { <-n.hub.slots })
-		var stood time.Time
-		err := n.session(ctx, func() {
-			stood = time.Now()
-			release()
-			n.hub.learned(n)
-		})
-		release()
+		err := s.run(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		n.failed(err)
-		if !stood.IsZero() && time.Since(stood) >= steady {
+		if s.steady() {
 			retry.Reset()
 		}
 		retry.Wait()
 	}
+}
+
+func newRetry(ctx context.Context) *backoff.Backoff {
+	return backoff.New(ctx, backoff.Config{MinBackoff: minBackoff, MaxBackoff: maxBackoff})
 }
 
 // forget gives back the room that the node's samples take.
@@ -150,7 +145,7 @@ func (n *node) adopt(schema *wire.Schema, agent, sent, arrived time.Time, first 
 	next := n.schema.next(n.where, schema, &n.hub.columns)
 	if !next.SameColumns(n.schema) {
 		// What was last said is not about the devices there are now.
-		n.last = nil
+		n.said = false
 	}
 	n.schema = next
 	if first {
@@ -212,31 +207,31 @@ func (n *node) reordered() {
 	n.drops.Reordered++
 }
 
-// take puts a sample where it belongs.
-func (n *node) take(s *session, sample wire.Sample, arrived time.Time) {
+// take puts the sample that the session's state holds where it belongs.
+func (n *node) take(s *session, head wire.Head, arrived time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.reach.older != nil {
-		if sample.Seq <= n.seq && n.reach.answers {
-			n.refill(sample, arrived)
+		if head.Seq <= n.seq && n.reach.answers {
+			n.refill(s.sample(head), arrived)
 			return
 		}
-		n.refilled(sample.Seq > n.seq, arrived)
+		n.refilled(head.Seq > n.seq, arrived)
 	}
-	if sample.Seq <= n.seq {
-		if sample.Seq > n.again {
+	if head.Seq <= n.seq {
+		if head.Seq > n.again {
 			n.drops.Repeated++
 		}
 		return
 	}
 	missed := uint64(0)
 	if n.seq != 0 {
-		missed = sample.Seq - n.seq - 1
+		missed = head.Seq - n.seq - 1
 		n.drops.Missed += missed
 	}
-	n.seq = sample.Seq
+	n.seq = head.Seq
 
-	taken, live := sample.Time, s.fresh
+	taken, live := head.Time, s.fresh
 	switch back := live && taken.Before(n.newest); {
 	case !live:
 		s.settle(n.clock.correct(taken), arrived)
@@ -246,16 +241,16 @@ func (n *node) take(s *session, sample wire.Sample, arrived time.Time) {
 		n.clock.bound(taken, arrived, s.period)
 	}
 	n.newest = taken
-	sample.Time = n.clock.correct(taken)
-	if sample.Time.After(arrived.Add(futureLimit)) {
+	head.Time = n.clock.correct(taken)
+	if head.Time.After(arrived.Add(futureLimit)) {
 		n.drops.Future++
 		return
 	}
-	if !n.ring.addState(n.schema, sample, s.state) {
+	if !n.ring.addState(n.schema, head.Seq, head.Time, s.state) {
 		n.drops.Late++
 		return
 	}
-	n.last, n.arrived = &sample, arrived
+	n.said, n.arrived = true, arrived
 	if live {
 		n.lag.take(missed, n.clock.offset-taken.Sub(arrived), s.period, arrived)
 	}
@@ -265,11 +260,19 @@ func (n *node) take(s *session, sample wire.Sample, arrived time.Time) {
 		n.setState(Connected, nil)
 	}
 	// A first stream starts with minutes out of the agent's ring, which are history to a subscriber. Later ones fill a hole.
-	if !s.fresh && !s.resumed {
+	if s.fresh || s.resumed {
+		n.hand(s, head)
+	}
+}
+
+// hand gives the sample that the session's state holds to the subscribers. The caller holds mu.
+func (n *node) hand(s *session, head wire.Head) {
+	if len(n.subs) == 0 {
 		return
 	}
+	u := Update{Target: n.where, Schema: n.schema, Sample: s.sample(head)}
 	for sub := range n.subs {
-		if !sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: sample}, s.fresh) {
+		if !sub.offer(n, u, s.fresh) {
 			n.drops.Unheard++
 		}
 	}
@@ -367,8 +370,8 @@ func (n *node) attach(sub *Subscription) {
 		})
 		return
 	}
-	if n.last != nil {
-		sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: *n.last}, true)
+	if n.said {
+		sub.offer(n, Update{Target: n.where, Schema: n.schema, Sample: n.ring.newest(n.schema)}, true)
 	}
 }
 

@@ -140,7 +140,11 @@ func (n *node) now(selected Select) (now NodeNow, matches, old bool) {
 	if !selected.matches(n.where) {
 		return NodeNow{}, false, false
 	}
-	now = NodeNow{Status: n.status(), Schema: n.schema, Sample: n.last, EventsDropped: n.beside.dropped}
+	now = NodeNow{Status: n.status(), Schema: n.schema, EventsDropped: n.beside.dropped}
+	if n.said {
+		sample := n.ring.newest(n.schema)
+		now.Sample = &sample
+	}
 	if n.schema != nil {
 		now.Devices = n.schema.Devices
 	}

@@ -113,7 +113,7 @@ func (s scale) reading(c cell) gpu.Reading {
 
 // add appends a sample. It is false when the sample's time is not after the newest.
 func (r *ring) add(schema *Schema, sample wire.Sample) bool {
-	return r.addRow(schema, sample, func(row []cell) {
+	return r.addRow(schema, sample.Seq, sample.Time, len(sample.Readings), func(row []cell) {
 		for i, reading := range sample.Readings {
 			row[i] = schema.scale(i).toCell(reading, r.block.cells[i].value)
 		}
@@ -121,8 +121,8 @@ func (r *ring) add(schema *Schema, sample wire.Sample) bool {
 }
 
 // addState is add of what a stream's state holds: the integers, which readings are made of.
-func (r *ring) addState(schema *Schema, sample wire.Sample, state *wire.State) bool {
-	return r.addRow(schema, sample, func(row []cell) {
+func (r *ring) addState(schema *Schema, seq uint64, at time.Time, state *wire.State) bool {
+	return r.addRow(schema, seq, at, state.Columns(), func(row []cell) {
 		values, states := state.Values()
 		for i, v := range values {
 			row[i] = cell{v, uint8(states[i])}
@@ -131,12 +131,11 @@ func (r *ring) addState(schema *Schema, sample wire.Sample, state *wire.State) b
 }
 
 // addRow appends a sample as the row that fill makes of it.
-func (r *ring) addRow(schema *Schema, sample wire.Sample, fill func([]cell)) bool {
-	t := sample.Time.UnixMilli()
+func (r *ring) addRow(schema *Schema, seq uint64, at time.Time, width int, fill func([]cell)) bool {
+	t := at.UnixMilli()
 	if !r.empty() && t <= r.last {
 		return false
 	}
-	width := len(sample.Readings)
 	if r.open != nil && (!r.open.SameColumns(schema) || len(r.block.cells) != width || r.block.rows == blockRows ||
 		len(r.block.data) >= min(r.shared.block(), r.budget/8)) {
 		r.seal()
@@ -147,11 +146,20 @@ func (r *ring) addRow(schema *Schema, sample wire.Sample, fill func([]cell)) boo
 	}
 	row := r.shared.row(width)
 	fill(*row)
-	r.block.append(t, int64(sample.Seq), *row)
+	r.block.append(t, int64(seq), *row)
 	r.shared.rows.Put(row)
 	r.last = t
 	r.evict(t - r.keep.Milliseconds())
 	return true
+}
+
+// newest is the newest sample that was added, held or not. schema has the same columns as the one that it was added with.
+func (r *ring) newest(schema *Schema) wire.Sample {
+	sample := wire.Sample{Seq: uint64(r.block.number), Time: time.UnixMilli(r.block.time), Readings: make([]gpu.Reading, len(r.block.cells))}
+	for i, c := range r.block.cells {
+		sample.Readings[i] = schema.scale(i).reading(c)
+	}
+	return sample
 }
 
 func (r *ring) empty() bool { return r.open == nil && len(r.chunks) == 0 }

@@ -145,7 +145,7 @@ func TestRingTakesAStateAsItsReadings(t *testing.T) {
 		require.NoError(t, err)
 		state.Read(load.schema.GetColumns(), sample.Readings)
 		require.True(t, byReading.add(schema, sample))
-		require.True(t, byState.addState(schema, sample, state))
+		require.True(t, byState.addState(schema, sample.Seq, sample.Time, state))
 	}
 	var want, got []wire.Sample
 	byReading.samples(0, func(_ *Schema, s wire.Sample) { want = append(want, s) })

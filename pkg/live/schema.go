@@ -1,7 +1,9 @@
 package live
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -13,7 +15,7 @@ import (
 // Schema says what the readings of a sample are. It is immutable; one that says the same as the one before it, after a
 // reconnect for example, is the same pointer.
 type Schema struct {
-	Wire    *wire.Schema // as the agent sent it, but for the clock, which is zero
+	Wire    *wire.Schema // as the agent sent it, but for the clock, which is zero, and the devices, which are those below
 	Devices []gpu.Device // with the target's cluster and node, where it names them
 
 	*layout
@@ -33,51 +35,53 @@ func (s *Schema) SameColumns(other *Schema) bool {
 }
 
 func newSchema(t Target, sent *wire.Schema) *Schema {
-	return schemaOf(t, sent, newColumnSet(sent.GetColumns()))
+	return schemaOf(t, proto.CloneOf(sent), newColumnSet(sent.GetColumns()))
 }
 
+// schemaOf makes a schema. sent becomes the schema's.
 func schemaOf(t Target, sent *wire.Schema, set *columnSet) *Schema {
-	s := &Schema{Wire: withoutClock(sent), Devices: wire.ToDevices(sent), layout: &layout{set}, target: nodeName{t.Cluster, t.Node}}
-	for i := range s.Devices {
-		if t.Cluster != "" {
-			s.Devices[i].Cluster = t.Cluster
-		}
-		if t.Node != "" {
-			s.Devices[i].Node = t.Node
-		}
-	}
+	s := &Schema{Wire: sent, Devices: wire.ToDevices(sent), layout: &layout{set}, target: nodeName{t.Cluster, t.Node}}
+	sent.Devices, sent.ClockUnixMs = nil, 0
+	s.target.name(s.Devices, sent)
 	return s
+}
+
+// name gives devices the target's name for their node, or else the agent's own.
+func (t nodeName) name(devices []gpu.Device, sent *wire.Schema) {
+	for i := range devices {
+		devices[i].Cluster = cmp.Or(t.cluster, sent.GetCluster())
+		devices[i].Node = cmp.Or(t.node, sent.GetNode())
+	}
 }
 
 // next is the schema of what an agent says after s, which may be nil. It is s when the agent says the same. sent becomes
 // the schema's.
 func (s *Schema) next(t Target, sent *wire.Schema, sets *columnSets) *Schema {
-	if s == nil {
+	if s == nil || s.target != (nodeName{t.Cluster, t.Node}) {
 		return schemaOf(t, sent, sets.share(sent))
 	}
-	plain := withoutClock(sent)
-	if s.target != (nodeName{t.Cluster, t.Node}) {
-		return schemaOf(t, plain, sets.share(plain))
+	next := schemaOf(t, sent, s.columnSet)
+	if !slices.Equal(s.Devices, next.Devices) || !slices.EqualFunc(s.wire, sent.GetColumns(), sameColumn) {
+		next.layout = &layout{sets.share(sent)}
+		return next
 	}
-	if proto.Equal(s.Wire, plain) {
+	sent.Columns = s.wire
+	if proto.Equal(s.Wire, sent) {
 		return s
 	}
-	alike := proto.CloneOf(plain)
+	alike := proto.CloneOf(sent)
 	alike.PeriodMs, alike.MinPeriodMs, alike.Epoch, alike.AgentVersion = s.Wire.GetPeriodMs(), s.Wire.GetMinPeriodMs(), s.Wire.GetEpoch(), s.Wire.GetAgentVersion()
 	if proto.Equal(s.Wire, alike) {
-		plain.Columns = s.Wire.GetColumns()
-		return &Schema{Wire: plain, Devices: s.Devices, layout: s.layout, target: s.target}
+		next.Devices, next.layout = s.Devices, s.layout
 	}
-	return schemaOf(t, sent, sets.share(sent))
+	return next
 }
 
-func withoutClock(sent *wire.Schema) *wire.Schema {
-	if sent.GetClockUnixMs() == 0 {
-		return sent
-	}
-	copied := proto.CloneOf(sent)
-	copied.ClockUnixMs = 0
-	return copied
+// named is the schema under another name of the node.
+func (s *Schema) named(t Target) *Schema {
+	other := &Schema{Wire: s.Wire, Devices: slices.Clone(s.Devices), layout: &layout{s.columnSet}, target: nodeName{t.Cluster, t.Node}}
+	other.target.name(other.Devices, s.Wire)
+	return other
 }
 
 // Period is how far apart samples are taken.
@@ -97,11 +101,24 @@ func (s *Schema) Interval(metric string) time.Duration {
 // Pick finds one metric in samples of the schema. Make it once for each schema, not for each sample.
 func (s *Schema) Pick(metric string) Pick {
 	columns := s.columns[metric]
+	if s.ofAll(columns) {
+		return Pick{Devices: s.Devices, columns: columns}
+	}
 	p := Pick{Devices: make([]gpu.Device, len(columns)), columns: columns}
 	for i, c := range columns {
 		p.Devices[i] = s.Devices[c.device]
 	}
 	return p
+}
+
+// ofAll reports whether columns are one of each device, in the devices' order.
+func (s *Schema) ofAll(columns []column) bool {
+	for i, c := range columns {
+		if c.device != i {
+			return false
+		}
+	}
+	return len(columns) == len(s.Devices)
 }
 
 // Reading is what a sample of the schema says of a metric of Devices[device]; NoData when there is no such column.

@@ -5,26 +5,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/coder/websocket"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
-// session is one connection to a node. Its fields belong to the goroutine that runs it.
+// session is one connection to a node. Its fields belong to the goroutine that runs it. That waits on nearly all
+// connections nearly all of the time, so little is held meanwhile, on its stack neither.
 type session struct {
-	node *node
-	conn *websocket.Conn
+	node    *node
+	conn    *socket
+	release func()      // lets another connection be made
+	watch   *time.Timer // ends the connection when nothing comes
+	expired atomic.Bool // it did
 
 	sent    time.Time      // when the request was sent
 	resume  string         // epoch asked to resume
 	columns []*wire.Column // of what follows, shared with other nodes
 	state   *wire.State    // of them; nil before the first schema
 	period  time.Duration
-	began   time.Time // when the schema came
+	began   time.Time // when the schema came; zero: it did not
 	seq     uint64    // newest in this stream
 
 	resumed bool // this stream continues one before it
@@ -34,64 +39,116 @@ type session struct {
 // catchUp is how long after the schema ticks are taken to be of now, whatever their time says.
 const catchUp = 10 * time.Second
 
-// session connects, and reads until the connection ends or ctx does. connected is called when the schema has come.
-func (n *node) session(ctx context.Context, connected func()) *Error {
-	cfg := &n.hub.cfg
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watchdog := time.AfterFunc(cfg.DialTimeout+cfg.HandshakeTimeout, func() { cancel(errHandshake) })
-	defer func() { watchdog.Stop() }()
+// begin waits until a connection may be made. It is nil when ctx ended before.
+func (n *node) begin(ctx context.Context) *session {
+	select {
+	case n.hub.slots <- struct{}{}:
+		return &session{node: n, release: sync.OnceFunc(func() { <-n.hub.slots })}
+	case <-ctx.Done():
+		return nil
+	}
+}
 
-	conn, failed := n.hub.dial(ctx, n.target())
+// run connects, and reads until the connection ends or ctx does.
+func (s *session) run(ctx context.Context) *Error {
+	if failed := s.connect(ctx); failed != nil {
+		s.release()
+		return failed
+	}
+	stop := context.AfterFunc(ctx, s.conn.close)
+	var err error
+	for err == nil {
+		err = s.next()
+	}
+	stop()
+	return s.end(err)
+}
+
+// connect opens the stream, and asks for what is wanted of it.
+func (s *session) connect(ctx context.Context) *Error {
+	n, cfg := s.node, &s.node.hub.cfg
+	deadline := time.Now().Add(cfg.DialTimeout + cfg.HandshakeTimeout)
+	dialling, cancel := context.WithDeadlineCause(ctx, deadline, errHandshake)
+	defer cancel()
+	conn, failed := n.hub.dial(dialling, n.target())
 	if failed != nil {
 		return failed
 	}
-	defer func() { _ = conn.CloseNow() }() // it is of no use any more, whatever that returns
-
-	s := &session{node: n, conn: conn}
-	end := func(err error) *Error {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return classify(n.target(), err, nil, streaming)
-	}
-	if err := s.request(ctx); err != nil {
-		return end(err)
-	}
-	defer n.closed(conn)
-	// Once for all reads: a context for each would cost as much as the reading.
-	stop := context.AfterFunc(ctx, func() { _ = conn.CloseNow() })
+	s.conn = conn
+	s.watch = time.AfterFunc(time.Until(deadline), s.expire)
+	stop := context.AfterFunc(ctx, conn.close)
 	defer stop()
-	reading := context.WithoutCancel(ctx)
-	for {
-		kind, reader, err := conn.Reader(reading)
-		if err != nil {
-			return end(err)
-		}
-		// Only now: most connections wait most of the time.
-		buffer := n.hub.buffer()
-		if _, err = buffer.ReadFrom(reader); err != nil {
-			return end(err)
-		}
-		arrived := time.Now()
-		if kind != websocket.MessageBinary {
-			return end(&garbageError{"it sends text where binary messages belong"})
-		}
-		if err := s.message(buffer.Bytes(), arrived); err != nil {
-			return end(err)
-		}
-		n.hub.reuse(buffer)
-		switch {
-		case s.state == nil:
-		case connected != nil:
-			watchdog.Stop()
-			watchdog = time.AfterFunc(max(cfg.IdleTimeout, 3*s.period), func() { cancel(errIdle) })
-			connected()
-			connected = nil
-		default:
-			watchdog.Reset(max(cfg.IdleTimeout, 3*s.period))
-		}
+	if err := s.request(); err != nil {
+		return s.end(err)
 	}
+	return nil
+}
+
+func (s *session) expire() {
+	s.expired.Store(true)
+	s.conn.close()
+}
+
+// end closes the connection, and says why it ended.
+func (s *session) end(err error) *Error {
+	s.watch.Stop()
+	s.conn.close()
+	s.release()
+	s.node.closed(s.conn)
+	switch {
+	case !s.expired.Load():
+	case s.began.IsZero():
+		err = errHandshake
+	default:
+		err = errIdle
+	}
+	return classify(s.node.target(), err, nil, streaming)
+}
+
+// steady reports whether the stream stood for long.
+func (s *session) steady() bool { return !s.began.IsZero() && time.Since(s.began) >= steady }
+
+// next waits for a message, and takes it.
+func (s *session) next() error {
+	kind, err := s.conn.wait()
+	if err != nil {
+		return err
+	}
+	return s.take(kind)
+}
+
+// take reads the message that came.
+func (s *session) take(kind opcode) error {
+	// Only now: most connections wait most of the time.
+	buffer := s.node.hub.buffer()
+	if err := s.conn.read(buffer); err != nil {
+		return err
+	}
+	arrived := time.Now()
+	if kind != opBinary {
+		return &garbageError{"it sends text where binary messages belong"}
+	}
+	first := s.began.IsZero()
+	if err := s.message(buffer.Bytes(), arrived); err != nil {
+		return err
+	}
+	s.node.hub.reuse(buffer)
+	if s.began.IsZero() {
+		return nil
+	}
+	s.watch.Reset(max(s.node.hub.cfg.IdleTimeout, 3*s.period))
+	if first {
+		s.release()
+		s.node.hub.learned(s.node)
+	}
+	return nil
+}
+
+// sample is the one that the state holds. It is the subscribers' to keep.
+func (s *session) sample(head wire.Head) wire.Sample {
+	readings := make([]gpu.Reading, s.state.Columns())
+	s.state.Read(s.columns, readings)
+	return wire.Sample{Seq: head.Seq, Time: head.Time, Readings: readings, Dropped: head.Dropped}
 }
 
 func (h *Hub) buffer() *bytes.Buffer {
@@ -110,7 +167,7 @@ func (h *Hub) reuse(b *bytes.Buffer) {
 }
 
 // request asks for what comes after the newest sample in the ring, or else for the agent's ring.
-func (s *session) request(ctx context.Context) error {
+func (s *session) request() error {
 	n := s.node
 	n.mu.Lock()
 	s.resume, _ = n.position()
@@ -120,7 +177,7 @@ func (s *session) request(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := write(ctx, s.conn, raw); err != nil {
+	if err := s.conn.write(opBinary, raw); err != nil {
 		return err
 	}
 	n.mu.Lock()
@@ -163,7 +220,7 @@ func (n *node) request(now time.Time) ([]byte, error) {
 }
 
 // closed says that nothing can be asked on a connection any more.
-func (n *node) closed(conn *websocket.Conn) {
+func (n *node) closed(conn *socket) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.conn == conn {
@@ -253,10 +310,17 @@ func (s *session) schema(sent *wire.Schema, arrived time.Time) error {
 // batch takes the ticks of a message.
 func (s *session) batch(ticks []byte, arrived time.Time) error {
 	for len(ticks) > 0 {
-		var err error
-		if ticks, err = s.tick(ticks, arrived); err != nil {
+		head, rest, err := s.tick(ticks)
+		if err != nil {
 			return err
 		}
+		ticks = rest
+		if s.seq == head.Seq {
+			s.node.repeated()
+			continue
+		}
+		s.seq = head.Seq
+		s.node.take(s, head, arrived)
 	}
 	// Only now: who waits for it wants all of the ring, not its older half.
 	if s.fresh {
@@ -268,36 +332,30 @@ func (s *session) batch(ticks []byte, arrived time.Time) error {
 	return nil
 }
 
-// tick takes the first of ticks, and says what follows it.
-func (s *session) tick(ticks []byte, arrived time.Time) (rest []byte, err error) {
+// tick brings the state to the first of ticks, unless that is the newest one again, and says what follows it.
+func (s *session) tick(ticks []byte) (head wire.Head, rest []byte, err error) {
 	if s.state == nil {
-		return nil, &garbageError{"it sends samples before the schema"}
+		return head, nil, &garbageError{"it sends samples before the schema"}
 	}
-	head, rest, err := wire.NextTick(ticks)
+	head, rest, err = wire.NextTick(ticks)
 	if err != nil {
-		return nil, &garbageError{"it sends messages that are not a warpwatch stream's"}
+		return head, nil, &garbageError{"it sends messages that are not a warpwatch stream's"}
 	}
 	if head.Seq == s.seq {
-		s.node.repeated()
-		return rest, nil
+		return head, rest, nil
 	}
 	if head.Seq < s.seq {
 		// Its deltas belong between others, so no later value could be trusted. A new stream starts clean.
 		s.node.reordered()
-		return nil, &disorderError{head.Seq, s.seq}
+		return head, nil, &disorderError{head.Seq, s.seq}
 	}
 	if _, err := agentTime(head.Time.UnixMilli()); err != nil {
-		return nil, err
+		return head, nil, err
 	}
 	if head, rest, err = s.state.Apply(ticks); err != nil {
-		return nil, &garbageError{"it sends samples that do not fit the schema (" + err.Error() + ")"}
+		return head, nil, &garbageError{"it sends samples that do not fit the schema (" + err.Error() + ")"}
 	}
-	// A sample is the subscribers' to keep.
-	readings := make([]gpu.Reading, s.state.Columns())
-	s.state.Read(s.columns, readings)
-	s.seq = head.Seq
-	s.node.take(s, wire.Sample{Seq: head.Seq, Time: head.Time, Readings: readings, Dropped: head.Dropped}, arrived)
-	return rest, nil
+	return head, rest, nil
 }
 
 // agentTime is a time of the agent's clock, which may be far off, but not so far that differences do not fit a

@@ -1,11 +1,6 @@
 package live
 
-import (
-	"context"
-	"time"
-
-	"github.com/coder/websocket"
-)
+import "time"
 
 // wish is what somebody wants of a node besides samples as the agent takes them.
 type wish struct {
@@ -158,21 +153,12 @@ func (n *node) sendRequests() {
 		raw, err := n.request(now)
 		n.mu.Unlock()
 		if err == nil {
-			err = write(n.hub.ctx, conn, raw)
+			err = conn.write(opBinary, raw)
 		}
 		if err != nil {
 			// The session finds the connection closed, and connects again with what is wanted then.
-			_ = conn.CloseNow()
+			conn.close()
 			n.closed(conn)
 		}
 	}
-}
-
-// writeLimit is how long a request may take to be written.
-const writeLimit = 10 * time.Second
-
-func write(ctx context.Context, conn *websocket.Conn, raw []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeLimit)
-	defer cancel()
-	return conn.Write(ctx, websocket.MessageBinary, raw)
 }
