@@ -36,44 +36,92 @@ func (r request) wantsAlerts() bool {
 
 // firings are alerts and silences as events.
 type firings struct {
-	events   []gpu.Event
-	notices  []gpu.Notice
+	alerts   []alertEvent
+	silences []gpu.Event
+	failed   []gpu.Notice // what could not be asked
+	notices  []gpu.Notice // and everything else
 	executed string
+}
+
+// alertEvent is an alert of a GPU, a node or a cluster.
+type alertEvent struct {
+	gpu.Event
+
+	stem    string // the event's detail but for how long it has fired
+	ongoing bool
+}
+
+// key names an alert from one answer to the next: since when it fires is known to a step only.
+func (f alertEvent) key() string {
+	d := f.Device
+	return strings.Join([]string{f.Kind, d.Cluster, d.Node, d.UUID, d.GPUInstance, f.stem}, groupSeparator)
+}
+
+func (f firings) events() []gpu.Event {
+	var events []gpu.Event
+	for _, a := range f.alerts {
+		events = append(events, a.Event)
+	}
+	return append(events, f.silences...)
+}
+
+// keys name the alerts.
+func (f firings) keys() []string {
+	var keys []string
+	for _, a := range f.alerts {
+		keys = append(keys, a.key())
+	}
+	return keys
+}
+
+// alertAnswers are what Prometheus says of the alerts of a range and Alertmanagers of what fires now.
+type alertAnswers struct {
+	past  history.Alerts
+	now   alerts.Answer
+	known []gpu.Device // that alerts may be about
 }
 
 // firings asks Prometheus for alerts of the range, and Alertmanagers for what fires now and for silences.
 func (d *Datasource) firings(ctx context.Context, r request) firings {
-	var past history.Alerts
-	var now alerts.Answer
-	var known []gpu.Device
-	var owned map[nodeName]map[string]bool
+	return d.placed(ctx, r, d.askAlerts(ctx, r))
+}
+
+func (d *Datasource) askAlerts(ctx context.Context, r request) alertAnswers {
+	var said alertAnswers
 	var wg sync.WaitGroup
 	if r.query.Source != query.SourceLive && r.query.WantsKind(gpu.KindAlert) {
-		wg.Go(func() { past = d.history.Alerts(ctx, r.query.Scope, eventWindow(r)) })
+		wg.Go(func() { said.past = d.history.Alerts(ctx, r.query.Scope, eventWindow(r)) })
 	}
 	if len(d.managers) > 0 {
-		wg.Go(func() { now = alerts.Ask(ctx, d.managers) })
+		wg.Go(func() { said.now = alerts.Ask(ctx, d.managers) })
 	}
-	wg.Go(func() { known, _ = d.history.Devices(ctx) })
-	if r.query.Scope.ByOwner() {
-		wg.Go(func() { owned = d.ownedPlaces(ctx, r) })
-	}
+	wg.Go(func() { said.known, _ = d.history.Devices(ctx) })
 	wg.Wait()
+	return said
+}
+
+// placed is what a query wants of what was said.
+func (d *Datasource) placed(ctx context.Context, r request, said alertAnswers) firings {
+	var owned map[nodeName]map[string]bool
+	if r.query.Scope.ByOwner() {
+		owned = d.ownedPlaces(ctx, r)
+	}
+	past, now := said.past, said.now
 	out := firings{executed: past.Executed, notices: past.Notices}
 	p := placing{Datasource: d, scope: r.query.Scope, owned: owned, nodes: map[string][]gpu.Device{}}
-	p.learn(known)
+	p.learn(said.known)
 	p.learn(d.live.Devices())
 	if r.query.WantsKind(gpu.KindAlert) {
-		out.events = p.alerts(r, past.List, now.Alerts)
+		out.alerts = p.alerts(r, past.List, now.Alerts)
 	}
 	if r.query.WantsKind(gpu.KindSilence) {
-		out.events = append(append(out.events, p.silences(r, now.Silences)...), p.announcements(r)...)
+		out.silences = append(p.silences(r, now.Silences), p.announcements(r)...)
 	}
 	if past.Err != nil {
-		out.notices = append(out.notices, gpu.Notice{Severity: gpu.Warning, Text: "Alerts in Prometheus are not known: " + past.Err.Error() + "."})
+		out.failed = append(out.failed, gpu.Notice{Severity: gpu.Warning, Text: "Alerts in Prometheus are not known: " + past.Err.Error() + "."})
 	}
 	for _, err := range now.Failed {
-		out.notices = append(out.notices, gpu.Notice{Severity: gpu.Warning, Text: "Alertmanager " + err.Error() + "."})
+		out.failed = append(out.failed, gpu.Notice{Severity: gpu.Warning, Text: "Alertmanager " + err.Error() + "."})
 	}
 	for _, text := range now.LeftOut {
 		out.notices = append(out.notices, gpu.Notice{Severity: gpu.Warning, Text: "Alertmanager " + text + "."})
@@ -187,21 +235,22 @@ func (p *placing) wanted(d gpu.Device, labels map[string]string) bool {
 
 // alerts joins what both tell: an alert of Prometheus whose labels an Alertmanager's has is the same one. Prometheus knows when it
 // fired, Alertmanager since when to the second, what it is about, and whether somebody is told.
-func (p *placing) alerts(r request, past []history.Alert, now []alerts.Alert) []gpu.Event {
+func (p *placing) alerts(r request, past []history.Alert, now []alerts.Alert) []alertEvent {
 	byName := map[string][]int{}
 	for i, a := range now {
 		byName[a.Name] = append(byName[a.Name], i)
 	}
 	joined := map[int]bool{}
-	var out []gpu.Event
+	var out []alertEvent
 	add := func(cluster string, labels map[string]string, from, until time.Time, ongoing bool, origin, summary, suppressed string) {
 		device, related := p.place(cluster, labels)
 		if !related || !p.wanted(device, labels) || !from.Before(r.window.To) || until.Before(r.window.From) {
 			return
 		}
-		out = append(out, gpu.Event{
-			Time: from, Until: until, Kind: gpu.KindAlert, Origin: origin, Device: device, Detail: alertText(labels, from, until, ongoing, summary, suppressed),
-		})
+		stem := alertText(labels, summary)
+		out = append(out, alertEvent{stem: stem, ongoing: ongoing, Event: gpu.Event{
+			Time: from, Until: until, Kind: gpu.KindAlert, Origin: origin, Device: device, Detail: stem + lasting(from, until, ongoing, suppressed),
+		}})
 	}
 	for _, a := range past {
 		from, origin, summary, suppressed := a.From, fromPrometheus, "", ""
@@ -240,7 +289,7 @@ func covers(labels, others map[string]string) bool {
 }
 
 // alertText begins with the alert's name.
-func alertText(labels map[string]string, from, until time.Time, ongoing bool, summary, suppressed string) string {
+func alertText(labels map[string]string, summary string) string {
 	text := strings.ReplaceAll(labels["alertname"], ": ", ":")
 	if severity := labels["severity"]; severity != "" {
 		text += ": " + severity
@@ -250,12 +299,16 @@ func alertText(labels map[string]string, from, until time.Time, ongoing bool, su
 	if summary != "" {
 		text += ", " + summary
 	}
-	switch lasted := until.Sub(from).Round(time.Second); {
-	case ongoing:
-		text += fmt.Sprintf("; still firing after %s", lasted)
-	default:
-		text += fmt.Sprintf("; resolved after %s", lasted)
+	return text
+}
+
+// lasting is how long an alert has fired, after its text.
+func lasting(from, until time.Time, ongoing bool, suppressed string) string {
+	text := "; resolved"
+	if ongoing {
+		text = "; still firing"
 	}
+	text += fmt.Sprintf(" after %s", until.Sub(from).Round(time.Second))
 	if suppressed != "" {
 		text += "; " + suppressed
 	}

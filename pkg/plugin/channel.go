@@ -47,6 +47,7 @@ type channel struct {
 	Spread     string          `json:"spread,omitempty"`     // the columns are what query.ReduceBands or query.ReduceHeatmap makes of all lines
 	Edges      []float64       `json:"edges,omitempty"`      // of a heatmap's bins, the lower one of the first before the upper ones
 	Fixed      bool            `json:"fixed,omitempty"`      // no column is added
+	Alerts     bool            `json:"alerts,omitempty"`     // events with the alerts that begin and end
 	Nodes      []channelNode   `json:"nodes,omitempty"`      // columns that are devices
 	Groups     []channelGroup  `json:"groups,omitempty"`     // columns that are aggregates
 	// Packed stands for Nodes where they are many; it travels and is never hashed.

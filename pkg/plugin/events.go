@@ -55,16 +55,17 @@ func (d *Datasource) events(ctx context.Context, r request) (data.Frames, error)
 		return nil, err
 	}
 	told, notices := d.agentEvents(r, present)
-	if past.Err != nil && len(told)+len(fired.events) == 0 && !anyConnected(present) {
+	alerting := fired.events()
+	if past.Err != nil && len(told)+len(alerting) == 0 && !anyConnected(present) {
 		return nil, noSide(past.Err, live.WindowResult{Notices: present.Notices})
 	}
 	rows := timeline.MergeEvents(told, past.List, past.Precision)
-	if len(fired.events) > 0 {
-		rows = append(rows, fired.events...)
+	if len(alerting) > 0 {
+		rows = append(rows, alerting...)
 		slices.SortStableFunc(rows, timeline.CompareEvents)
 	}
 	notices = append(append(reach.notices, append(past.Notices, present.Notices...)...), notices...)
-	notices = append(notices, fired.notices...)
+	notices = append(append(notices, fired.notices...), fired.failed...)
 	if past.Err != nil {
 		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: "No history, only what agents remember: " + past.Err.Error()})
 	}
@@ -72,8 +73,15 @@ func (d *Datasource) events(ctx context.Context, r request) (data.Frames, error)
 		notices = append(notices, d.nothingHappened(r, past, present))
 	}
 	o := frames.Options{Executed: strings.Trim(past.Executed+"\n"+fired.executed, "\n")}
+	streams := r.query.Live && !r.static && reach.continues && withLive && len(present.Nodes) > 0
 	if options.Group {
-		return d.grouped(r, rows, owned.jobs(r), options, frames.Options{Executed: o.Executed, Notices: notices})
+		groups := events.Correlate(rows, owned.jobs(r), options.Window())
+		if streams {
+			custom, notice := d.goesOn(ctx, r, len(groups), modeReplace, r.query.Source != query.SourceLive)
+			o.Custom, notices = custom, append(notices, notice...)
+		}
+		o.Notices = notices
+		return d.grouped(r, rows, groups, o)
 	}
 	if r.static {
 		o.Notices = d.shown(notices)
@@ -84,11 +92,11 @@ func (d *Datasource) events(ctx context.Context, r request) (data.Frames, error)
 		notices = append(notices, gpu.Notice{Severity: gpu.Warning, Text: fmt.Sprintf(
 			"Showing the newest %d of %d events: shorten the range, choose kinds, or set maxRows (up to %d).", most, n, query.MaxRowsLimit)})
 	}
-	if r.query.Live && reach.continues && withLive && len(present.Nodes) > 0 {
+	if streams {
 		custom, notice := d.goesOn(ctx, r, len(rows), modeAppend, false)
 		o.Custom, notices = custom, append(notices, notice...)
 		if meta, ok := custom.(map[string]liveMeta); ok {
-			d.toldEvents.put(meta["live"].Path, r.now, recentEvents(told, r.now))
+			d.toldEvents.put(meta["live"].Path, r.now, append(recentEvents(told, r.now), fired.keys()...))
 		}
 	}
 	o.Notices = d.shown(notices)

@@ -58,8 +58,7 @@ func jobOf(o gpu.Owner) string {
 }
 
 // grouped answers with a row for each group of related events, or for a rule with how many groups there were of each severity.
-func (d *Datasource) grouped(r request, list []gpu.Event, jobs func(gpu.Device) []string, options events.Options, o frames.Options) (data.Frames, error) {
-	groups := events.Correlate(list, jobs, options.Window())
+func (d *Datasource) grouped(r request, list []gpu.Event, groups []events.Group, o frames.Options) (data.Frames, error) {
 	if r.static {
 		o.Notices = d.shown(o.Notices)
 		return data.Frames{groupCounts(groups, o)}, nil
@@ -70,6 +69,11 @@ func (d *Datasource) grouped(r request, list []gpu.Event, jobs func(gpu.Device) 
 			"Showing the newest %d of %d groups of events: shorten the range, or set maxRows (up to %d).", most, n, query.MaxRowsLimit)})
 	}
 	o.Notices = d.shown(o.Notices)
+	return data.Frames{eventGroups(list, groups, o)}, nil
+}
+
+// eventGroups is a row for each group of a list of events.
+func eventGroups(list []gpu.Event, groups []events.Group, o frames.Options) *data.Frame {
 	root := func(g events.Group) gpu.Event { return list[g.Root] }
 	t := frames.SheetOf(groups)
 	t.At("time", func(g events.Group) time.Time { return g.From })
@@ -97,7 +101,16 @@ func (d *Datasource) grouped(r request, list []gpu.Event, jobs func(gpu.Device) 
 	t.Number("events", gpu.Count, "", func(g events.Group) gpu.Reading { return gpu.Read(float64(len(g.Events))) })
 	t.Number("gpus", gpu.Count, "That it touches.", func(g events.Group) gpu.Reading { return gpu.Read(float64(g.GPUs)) })
 	t.Text("nodes", func(g events.Group) string { return fewNames(g.Nodes) })
-	return data.Frames{t.Table("events_grouped", o)}, nil
+	return t.Table("events_grouped", o)
+}
+
+// groupFeed continues groups of events: what happens is judged within about a second, what fires every 15 s.
+func (d *Datasource) groupFeed(c channel, q query.Query) feed {
+	empty := func(o frames.Options) *data.Frame { return eventGroups(nil, nil, o) }
+	return &judgedFeed{
+		selected: selectEvents(q.Scope), empty: empty(frames.Options{}),
+		answer: d.answerNow(c, q, d.events, "Events could not be grouped: ", empty),
+	}
 }
 
 // fewNames joins names, and counts those that are too many.

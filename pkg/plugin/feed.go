@@ -70,7 +70,7 @@ func (d *Datasource) feedOf(path string, c channel, q query.Query) (feed, error)
 	case query.TypeProcesses:
 		return d.processFeed(q), nil
 	case query.TypeEvents:
-		return d.eventFeed(path, q), nil
+		return d.eventFeedOf(path, c, q)
 	case query.TypeHealth:
 		return d.healthFeed(c, q)
 	}
@@ -96,9 +96,9 @@ type liveMeta struct {
 }
 
 // tableChannel is the channel that continues a query's table. every is how far apart packets are, span how much time the
-// panel shows. It fails when the query is too long for one.
-func tableChannel(q query.Query, mode string, every, span time.Duration) (liveMeta, error) {
-	c := channel{Query: q.Canonical(), StepMs: every.Milliseconds(), RangeMs: span.Milliseconds()}
+// panel shows, alerts whether what fires is part of it. It fails when the query is too long for one.
+func tableChannel(q query.Query, mode string, every, span time.Duration, alerts bool) (liveMeta, error) {
+	c := channel{Query: q.Canonical(), StepMs: every.Milliseconds(), RangeMs: span.Milliseconds(), Alerts: alerts}
 	raw, path, err := c.encode()
 	if err != nil {
 		return liveMeta{}, err

@@ -85,25 +85,34 @@ func (d *Datasource) healthFeed(c channel, q query.Query) (feed, error) {
 	}
 	selected := selectNodes(q.Scope)
 	selected.Events = true
-	span := time.Duration(c.RangeMs) * time.Millisecond
+	empty := func(o frames.Options) *data.Frame { return healthTable(nil, o) }
 	return &judgedFeed{
-		selected: selected, empty: healthTable(nil, frames.Options{}),
-		answer: func(ctx context.Context) *data.Frame {
-			now := d.now()
-			asked := q
-			asked.Live = false // the answer of a stream has none of its own
-			all, err := d.health(ctx, request{query: asked, now: now, window: query.WindowOptions{
-				From: now.Add(-span), To: now, ScrapeInterval: d.settings.ScrapeInterval,
-			}})
-			if err == nil && len(all) == 0 {
-				err = errors.New("there is no answer")
-			}
-			if err != nil {
-				return healthTable(nil, frames.Options{Notices: d.shown([]gpu.Notice{{Severity: gpu.Error, Text: "Health could not be judged: " + err.Error()}})})
-			}
-			return all[0]
-		},
+		selected: selected, empty: empty(frames.Options{}),
+		answer: d.answerNow(c, q, d.health, "Health could not be judged: ", empty),
 	}, nil
+}
+
+// answerNow makes the first frame of a query's answer over the range of its panel up to now. Where there is none it is empty, and
+// says why.
+func (d *Datasource) answerNow(c channel, q query.Query, answer func(context.Context, request) (data.Frames, error), failed string,
+	empty func(frames.Options) *data.Frame,
+) func(context.Context) *data.Frame {
+	span := time.Duration(c.RangeMs) * time.Millisecond
+	return func(ctx context.Context) *data.Frame {
+		now := d.now()
+		asked := q
+		asked.Live = false // the answer of a stream has none of its own
+		all, err := answer(ctx, request{query: asked, now: now, window: query.WindowOptions{
+			From: now.Add(-span), To: now, ScrapeInterval: d.settings.ScrapeInterval,
+		}})
+		if err == nil && len(all) == 0 {
+			err = errors.New("there is no answer")
+		}
+		if err != nil {
+			return empty(frames.Options{Notices: d.shown([]gpu.Notice{{Severity: gpu.Error, Text: failed + err.Error()}})})
+		}
+		return all[0]
+	}
 }
 
 // streams reports whether the answer has the table of GPUs, which is its first frame then.

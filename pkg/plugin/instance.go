@@ -67,6 +67,7 @@ type Datasource struct {
 	baselines baselines
 
 	toldEvents toldEvents
+	alertPolls alertPolls
 	layouts    layouts
 	gate       gate
 	resources  backend.CallResourceHandler

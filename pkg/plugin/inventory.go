@@ -182,7 +182,8 @@ func (d *Datasource) goesOn(ctx context.Context, r request, rows int, mode strin
 	case mode == modeReplace && ofHistory && tenantOf(ctx) != "":
 		return because("what Prometheus shows depends on who asks, and a stream is the same for all.")
 	}
-	meta, err := tableChannel(r.query, mode, time.Second, r.window.To.Sub(r.window.From))
+	alerts := mode == modeAppend && tenantOf(ctx) == "" && r.wantsAlerts() && r.query.WantsKind(gpu.KindAlert)
+	meta, err := tableChannel(r.query, mode, time.Second, r.window.To.Sub(r.window.From), alerts)
 	if err != nil {
 		return because(err.Error() + ".")
 	}

@@ -8,16 +8,12 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
 	"github.com/warpwatch/warpwatch/pkg/frames"
-	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/live"
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
-// How often tables are sent at most, and how soon events are.
-const (
-	tableEvery = time.Second
-	eventEvery = 250 * time.Millisecond
-)
+// tableEvery is how often tables are sent at most.
+const tableEvery = time.Second
 
 // heartbeat is how far apart packets are at most: browsers take a longer silence for trouble.
 const heartbeat = 5 * time.Second
@@ -109,78 +105,4 @@ func (d *Datasource) processFeed(q query.Query) feed {
 		},
 		matters: func(u live.Update) bool { return u.Processes != nil || u.Status != nil },
 	}
-}
-
-// maxWaitingEvents bounds the events between two packets.
-const maxWaitingEvents = 1000
-
-// eventFeed appends the events that happen. Those of just now are sent again with the next heartbeat, for viewers who joined
-// meanwhile; browsers know the ones that they have.
-type eventFeed struct {
-	d        *Datasource
-	query    query.Query
-	selected live.Select
-	nodes    map[nodeName]live.NodeNow // with what is known of their owners
-	shown    map[string]bool           // events that viewers have already
-	waiting  []gpu.Event
-	recent   []gpu.Event // sent since the last heartbeat
-	lost     int
-	beat     time.Time
-}
-
-func (d *Datasource) eventFeed(path string, q query.Query) feed {
-	f := &eventFeed{d: d, query: q, selected: selectEvents(q.Scope), nodes: map[nodeName]live.NodeNow{}, shown: map[string]bool{}}
-	f.selected.Since = d.now().Add(-justNow)
-	if told, ok := d.toldEvents.get(path, d.now()); ok {
-		f.selected.Since = told.until.Add(-justNow)
-		f.shown = told.ids
-	}
-	return f
-}
-
-func (f *eventFeed) schema() *data.Frame   { return frames.Events(nil, frames.Options{}) }
-func (f *eventFeed) wants() live.Select    { return f.selected }
-func (f *eventFeed) every() time.Duration  { return eventEvery }
-func (f *eventFeed) start(context.Context) {}
-
-func (f *eventFeed) take(u live.Update) {
-	at := nodeName{u.Target.Cluster, u.Target.Node}
-	if u.Owners != nil {
-		f.nodes[at] = live.NodeNow{Owners: u.Owners}
-	}
-	if len(u.Events) == 0 {
-		return
-	}
-	wanted := wantedEvents(f.query, f.nodes[at])
-	for _, e := range u.Events {
-		switch {
-		case !wanted(e) || f.shown[eventID(e)]:
-		case len(f.waiting) >= maxWaitingEvents:
-			f.lost++
-		default:
-			f.waiting = append(f.waiting, e)
-		}
-	}
-}
-
-func (f *eventFeed) packet(now time.Time) (delivery, bool) {
-	sent := f.waiting
-	switch beats := now.Sub(f.beat) >= heartbeat; {
-	case beats:
-		sent = slices.Concat(f.recent, f.waiting)
-		f.beat, f.recent = now, f.waiting
-	case len(sent) == 0:
-		return delivery{}, false
-	default:
-		f.recent = append(f.recent, sent...)
-		f.recent = f.recent[max(0, len(f.recent)-maxWaitingEvents):]
-	}
-	f.waiting = nil
-	slices.SortStableFunc(sent, func(a, b gpu.Event) int { return a.Time.Compare(b.Time) })
-	if f.lost == 0 {
-		return delivery{frame: frames.Events(sent, frames.Options{}), include: data.IncludeDataOnly}, true
-	}
-	notice := gpu.Notice{Severity: gpu.Warning, Text: "So much happened at once that some events are left out; a refresh shows them."}
-	f.lost = 0
-	return delivery{frame: frames.Events(sent, frames.Options{Notices: f.d.shown([]gpu.Notice{notice})}), include: data.IncludeAll}, true
 }
