@@ -96,11 +96,13 @@ func TestNoPathsOfOneMachine(t *testing.T) {
 	}
 }
 
-// Both modules of tools build on the product's own, and break when its requirements moved without theirs.
+// These modules of tools build on the product's own, and break when its requirements moved without theirs.
 func TestToolsFollowTheProductsModule(t *testing.T) {
-	cmd := exec.Command("go", "list", "-m", "github.com/warpwatch/warpwatch")
-	cmd.Dir = filepath.Join(root, "tools")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("run `go mod tidy` in tools/: %v: %s", err, out)
+	for _, module := range []string{"tools", "tools/deploy"} {
+		cmd := exec.Command("go", "list", "-m", "github.com/warpwatch/warpwatch")
+		cmd.Dir = filepath.Join(root, module)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("run `go mod tidy` in %s: %v: %s", module, err, out)
+		}
 	}
 }
