@@ -40,6 +40,7 @@ func (d *Datasource) CheckHealth(ctx context.Context, req *backend.CheckHealthRe
 	wg.Wait()
 	r := d.report(servers, agents)
 	r.lines = append(r.lines, alertmanagers...)
+	r.details.Alertmanagers = append([]string{}, alertmanagers...)
 	return r.result()
 }
 
@@ -49,6 +50,7 @@ type report struct {
 	first   string // the first failure
 	message string
 	lines   []string
+	details healthDetails
 }
 
 func (r *report) fail(text string) {
@@ -63,7 +65,8 @@ func (r report) result() (*backend.CheckHealthResult, error) {
 	if r.failed {
 		result.Status = backend.HealthStatusError
 	}
-	details, err := json.Marshal(map[string]string{"message": r.message, "verboseMessage": strings.Join(r.lines, "\n")})
+	r.details.Message, r.details.VerboseMessage = r.message, strings.Join(r.lines, "\n")
+	details, err := json.Marshal(r.details)
 	if err != nil {
 		return nil, backend.PluginError(fmt.Errorf("encode the health's details: %w", err))
 	}
@@ -75,8 +78,10 @@ func (r report) result() (*backend.CheckHealthResult, error) {
 // It is a failure when a server fails, or when there is no server and no agent.
 func (d *Datasource) report(servers []history.EndpointStatus, agents agentCheck) report {
 	var r report
+	r.details.Servers, r.details.Unknown = []serverHealth{}, append([]string{}, d.settings.Unknown...)
 	var parts []string
 	for _, s := range servers {
+		r.details.Servers = append(r.details.Servers, serverHealthOf(s))
 		name := fmt.Sprintf("%s %s", flavour(s.Flavour), s.ID)
 		if s.Err != nil {
 			r.fail(s.Err.Error())
@@ -91,6 +96,7 @@ func (d *Datasource) report(servers []history.EndpointStatus, agents agentCheck)
 			r.lines = append(r.lines, s.ID+": "+hint)
 		}
 	}
+	ofServers := len(r.lines)
 	switch {
 	case d.settings.Agents.Discovery == settings.DiscoverOff:
 		parts = append(parts, "agents off")
@@ -123,6 +129,9 @@ func (d *Datasource) report(servers []history.EndpointStatus, agents agentCheck)
 		r.lines = append(r.lines, agents.err.Error())
 	}
 	r.lines = append(r.lines, textsOf(agents.notices)...)
+	if d.settings.Agents.Discovery != settings.DiscoverOff {
+		r.details.Agents = agents.health(r.lines[ofServers:])
+	}
 	if len(d.settings.Unknown) > 0 {
 		r.lines = append(r.lines, "Settings that mean nothing here, misspelt perhaps: "+strings.Join(d.settings.Unknown, ", ")+".")
 	}

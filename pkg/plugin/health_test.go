@@ -3,6 +3,7 @@ package plugin
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,19 @@ func (f *fleet) health(t *testing.T) (backend.HealthStatus, string, string) {
 	return result.Status, result.Message, details.VerboseMessage
 }
 
+func (f *fleet) healthDetails(t *testing.T) healthDetails {
+	t.Helper()
+	result, err := f.CheckHealth(t.Context(), &backend.CheckHealthRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var details healthDetails
+	if err := json.Unmarshal(result.JSONDetails, &details); err != nil {
+		t.Fatal(err)
+	}
+	return details
+}
+
 func TestCheckHealth(t *testing.T) {
 	ok := history.EndpointStatus{ID: "north-a", Cluster: "north", Version: "3.8.0", Latency: 12 * time.Millisecond, Replica: true,
 		Dialects: []string{"warpwatch", "dcgm"}, Hints: []string{"No exporter measures gpu_power_watts."}}
@@ -50,6 +64,15 @@ func TestCheckHealth(t *testing.T) {
 			}
 		}
 
+		details := f.healthDetails(t)
+		if got, want := details.Servers, []serverHealth{{ID: "north-a", Cluster: "north", Replica: true, Flavour: "Prometheus", Version: "3.8.0", LatencyMs: 12,
+			Exporters: []string{"warpwatch", "dcgm"}, Next: []string{"No exporter measures gpu_power_watts."}}}; !reflect.DeepEqual(got, want) {
+			t.Errorf("servers %+v, want %+v", got, want)
+		}
+		if a := details.Agents; a == nil || a.Known != 2 || a.Connected != 2 || a.GPUs != 4 || len(a.Tried) != 2 || a.Tried[0].Version != "0.9.0" || len(a.Notes) == 0 {
+			t.Errorf("agents %+v", a)
+		}
+
 		f.agents[0].Stop()
 		f.agents[1].Stop()
 		f.past.status = []history.EndpointStatus{ok, failed}
@@ -57,6 +80,9 @@ func TestCheckHealth(t *testing.T) {
 		status, message, verbose = f.health(t)
 		if want := "Prometheus north-a 3.8.0 ok (12 ms), Prometheus north-b failed, agents 0/2 connected, 0 GPUs: endpoint north-b: it refuses connections: check that it runs"; status != backend.HealthStatusError || message != want {
 			t.Errorf("%s: %q, want %q", status, message, want)
+		}
+		if got := f.healthDetails(t); len(got.Servers) != 2 || got.Servers[1].Error != failed.Err.Error() || got.Agents.Connected != 0 || got.Agents.Tried[0].Error == "" {
+			t.Errorf("details of failures: %+v", got)
 		}
 		if !strings.Contains(verbose, "north-b") || !strings.Contains(verbose, "n1 (n1:9847)") {
 			t.Errorf("details %q", verbose)
@@ -71,6 +97,9 @@ func TestCheckHealth(t *testing.T) {
 		f.settings.Agents.Discovery = settings.DiscoverOff
 		if status, message, _ := f.health(t); status != backend.HealthStatusOk || !strings.HasSuffix(message, "agents off") {
 			t.Errorf("agents off: %s %q", status, message)
+		}
+		if got := f.healthDetails(t).Agents; got != nil {
+			t.Errorf("agents off: %+v", got)
 		}
 	})
 	bubble(t, func(t *testing.T) {
