@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
@@ -239,6 +240,10 @@ func (j *judgement) forecastNumbers(all []forecast.Forecast, what string, o fram
 		if !math.IsNaN(value(f)) {
 			rows = append(rows, f)
 		}
+	}
+	if len(rows) == 0 && len(all) > 0 {
+		o.Notices = append(slices.Clip(o.Notices), gpu.Notice{Severity: gpu.Info, Text: fmt.Sprintf(
+			"There is no %s to read of any of %d forecasts. %s: %s", name, len(all), all[0].Name, all[0].Text)})
 	}
 	t := frames.SheetOf(rows)
 	t.Text("name", func(f forecast.Forecast) string { return f.Name })

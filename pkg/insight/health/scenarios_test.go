@@ -21,7 +21,7 @@ import (
 var scenarios embed.FS
 
 // Arguments are nodes: n1:exporter=down,agent=down,gpus=8,rack=r1,coolant=leak; or GPUs: GPU-1:maintenance=fans, GPU-1:vbios=96.0.
-func judgeScenario(s *insighttest.Scenario, args []string) (Result, error) {
+func judgeScenario(s *insighttest.Scenario, args []string, limits Limits) (Result, error) {
 	in := Input{Grid: s.Devices, Events: s.Events, Whole: true}
 	for _, arg := range args {
 		name, rest, found := strings.Cut(arg, ":")
@@ -64,7 +64,7 @@ func judgeScenario(s *insighttest.Scenario, args []string) (Result, error) {
 		}
 		in.Nodes = append(in.Nodes, n)
 	}
-	return Judge(in, DefaultLimits()), nil
+	return Judge(in, limits), nil
 }
 
 // ofBoard takes what an argument says of a GPU.
@@ -87,11 +87,14 @@ func (in *Input) ofBoard(uuid, said string) error {
 	return nil
 }
 
-func TestScenarios(t *testing.T) {
-	insighttest.Run(t, scenarios, insighttest.Evals{
+func TestScenarios(t *testing.T) { insighttest.Run(t, scenarios, evals(DefaultLimits())) }
+
+// evals are the judgements of scenarios, by some limits.
+func evals(limits Limits) insighttest.Evals {
+	return insighttest.Evals{
 		// NODE UUID severity, and its reasons, with their severity where it is another.
 		"health": func(s *insighttest.Scenario, args []string) ([]string, error) {
-			result, err := judgeScenario(s, args)
+			result, err := judgeScenario(s, args, limits)
 			var lines []string
 			for _, v := range result.Verdicts {
 				line := name(s, v.Subject) + " " + v.Severity.String()
@@ -116,7 +119,7 @@ func TestScenarios(t *testing.T) {
 			return lines, err
 		},
 		"incidents": func(s *insighttest.Scenario, args []string) ([]string, error) {
-			result, err := judgeScenario(s, args)
+			result, err := judgeScenario(s, args, limits)
 			var lines []string
 			for _, in := range result.Incidents {
 				line := fmt.Sprintf("%s %s %d", in.ID, in.Severity, len(in.Subjects))
@@ -132,7 +135,7 @@ func TestScenarios(t *testing.T) {
 		},
 		// All that is said of the worst.
 		"why": func(s *insighttest.Scenario, args []string) ([]string, error) {
-			result, err := judgeScenario(s, args)
+			result, err := judgeScenario(s, args, limits)
 			if err != nil || len(result.Verdicts) == 0 {
 				return nil, err
 			}
@@ -152,7 +155,7 @@ func TestScenarios(t *testing.T) {
 			return lines, nil
 		},
 		"risk": func(s *insighttest.Scenario, args []string) ([]string, error) {
-			result, err := judgeScenario(s, args)
+			result, err := judgeScenario(s, args, limits)
 			var lines []string
 			for _, v := range result.Verdicts {
 				line := fmt.Sprintf("%s %.2f", name(s, v.Subject), v.Risk.Score)
@@ -163,7 +166,7 @@ func TestScenarios(t *testing.T) {
 			}
 			return lines, err
 		},
-	})
+	}
 }
 
 func dash(text string) string {
