@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +17,9 @@ import (
 // grafanaBuffer is what Grafana's buffer makes of packets: panels are given the meta of a packet only where the names of columns
 // are others than before.
 type grafanaBuffer struct {
-	t       *testing.T
+	t *testing.T
+
+	mu      sync.Mutex
 	columns []string
 	told    []string // the meta that panels were given, without repetitions
 }
@@ -37,6 +40,8 @@ func (b *grafanaBuffer) take(raw []byte) error {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return err
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if p.Schema != nil {
 		var columns []string
 		for _, f := range p.Schema.Fields {
@@ -98,7 +103,9 @@ func TestPanelsAreToldAtOnce(t *testing.T) {
 				b := &grafanaBuffer{t: t}
 				stop := b.watch(f, path, raw)
 				time.Sleep(3 * time.Second)
+				b.mu.Lock()
 				before := len(b.told)
+				b.mu.Unlock()
 				f.agents[0].Stop()
 				time.Sleep(3 * time.Second)
 				stop()
