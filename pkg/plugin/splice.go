@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -68,6 +69,20 @@ func replaced(s, part gpu.Series, hole history.Stretch) gpu.Series {
 	return whole
 }
 
+// latest leaves out what is before a time, but for the last point of lines that have nothing after it.
+func latest(series []gpu.Series, from time.Time) []gpu.Series {
+	var kept []gpu.Series
+	for _, s := range series {
+		if n := len(s.Times); n > 0 {
+			first, _ := slices.BinarySearch(s.Times, from.UnixMilli())
+			first = min(first, n-1)
+			s.Times, s.Values = s.Times[first:], s.Values[first:]
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
 // freshened goes on with what the agents measured after the last point of the rules, for lines all of whose GPUs agents measure:
 // a line must not seem to fall where it is only that some are not heard of yet.
 func (d *Datasource) freshened(ctx context.Context, r request, m catalog.Metric, plan timeline.Plan, got history.Result, reach reach) []gpu.Series {
@@ -75,9 +90,10 @@ func (d *Datasource) freshened(ctx context.Context, r request, m catalog.Metric,
 		return got.Series
 	}
 	end := query.NewWindow(r.window).End()
-	live := window(ctx, d.live, selection{scope: r.query.Scope, metric: m}, end)
+	// When a step begins nobody has measured anything in it for a moment.
+	live := window(ctx, d.live, selection{scope: r.query.Scope, metric: m}, earlier(end, r.now.Add(-instantAge)))
 	plan.Step, plan.Period = liveStep(r.window, live.Period), live.Period
-	fresh := onward(plan.Live(live.Series), end)
+	fresh := latest(plan.Live(live.Series), end)
 	if !reach.continues {
 		fresh = upTo(fresh, r.window.To)
 	}

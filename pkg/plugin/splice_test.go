@@ -35,9 +35,16 @@ func TestSpliced(t *testing.T) {
 // Rules that are younger than the range are continued to the left by each GPU's own series, and to the right by the agents where
 // these measure all GPUs of a line.
 func TestMetricFromRulesAndTheRest(t *testing.T) {
+	t.Run("within a step", func(t *testing.T) { testRulesAndTheRest(t, 0, 21*time.Minute) })
+	t.Run("before the first sample of a step", func(t *testing.T) { testRulesAndTheRest(t, time.Second/2, 20*time.Minute-time.Second/4) })
+}
+
+// testRulesAndTheRest asks a while after agents have started at a time of a second.
+func testRulesAndTheRest(t *testing.T, start, while time.Duration) {
 	bubble(t, func(t *testing.T) {
+		time.Sleep(start)
 		f := newFleet(t, agenttest.Options{Node: "n1"})
-		time.Sleep(20 * time.Minute) // into the hour
+		time.Sleep(while) // into the hour
 		end := time.Now()
 		devices := 0
 		for _, s := range f.frames(t, time.Minute, metricQuery()) {
