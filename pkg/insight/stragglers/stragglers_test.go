@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/insight/insighttest"
 	"github.com/warpwatch/warpwatch/pkg/insight/runbook"
@@ -125,16 +124,7 @@ func TestLimitsSayWhatIsWrong(t *testing.T) {
 }
 
 func TestFieldsAreOfTheCatalogue(t *testing.T) {
-	metrics, err := catalog.Load()
-	require.NoError(t, err)
-	for _, f := range Fields() {
-		m, known := metrics.Metric(f.Metric)
-		assert.True(t, known && m.Subject != catalog.SubjectWorkload, f.Metric)
-	}
-	for _, f := range WorkloadFields() {
-		m, known := metrics.Metric(f.Metric)
-		assert.True(t, known && m.Subject == catalog.SubjectWorkload, f.Metric)
-	}
+	insighttest.FieldsAreKnown(t, Fields(), WorkloadFields())
 }
 
 func TestReasonsHaveRunbooks(t *testing.T) {
