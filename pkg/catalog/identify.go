@@ -161,6 +161,10 @@ func (c *Catalog) PodLabels() []string {
 // UUIDLabels are the labels a GPU's UUID may be in. The slice is shared and must not be changed.
 func (c *Catalog) UUIDLabels() []string { return c.labels.UUID }
 
+// InstanceLabels are the labels of which one names the MIG instance that a series is of. The slice is shared and must not be
+// changed.
+func (c *Catalog) InstanceLabels() []string { return c.labels.MIGID }
+
 // IdentityLabels are all labels that Identify reads, without duplicates: what a query must keep to name devices.
 func (c *Catalog) IdentityLabels() []string {
 	l := c.labels
@@ -251,6 +255,9 @@ func isUUID(text string) bool {
 func firstIndex(labels Labels, names []string) int {
 	for _, name := range names {
 		text, _, _ := strings.Cut(labels.Get(name), ":")
+		if !isNumber(text) {
+			continue
+		}
 		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 			return n
 		}
@@ -265,11 +272,20 @@ func firstModel(labels Labels, names []string) string {
 		if value == "" {
 			continue
 		}
-		if _, err := strconv.Atoi(value); err != nil {
+		if !isNumber(value) {
 			return value
 		}
 	}
 	return ""
+}
+
+// isNumber reports whether strconv.Atoi reads a text. It is asked of so many texts that are none that the errors would cost.
+func isNumber(text string) bool {
+	if text == "" || text[len(text)-1] < '0' || text[len(text)-1] > '9' {
+		return false
+	}
+	_, err := strconv.Atoi(text)
+	return err == nil
 }
 
 // known drops nvidia-smi's ways of saying that there is no value.

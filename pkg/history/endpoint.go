@@ -171,6 +171,18 @@ func (e *endpoint) fetch(ctx context.Context, path string, form url.Values) (*ht
 	return resp, body.own(), err
 }
 
+// lend is fetch of something that may be large: read has the body until it returns, and gives nothing of it away.
+func (e *endpoint) lend(ctx context.Context, path string, form url.Values, read func(resp *http.Response, body []byte) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
+	defer cancel()
+	resp, body, err := e.send(ctx, path, form)
+	if err != nil {
+		return err
+	}
+	defer body.release()
+	return read(resp, body.text)
+}
+
 // send posts a form, or gets it where the server does not allow POST, and returns an answer with a good status. It waits
 // for its turn when too many requests to the server are running.
 func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*http.Response, body, error) {

@@ -208,7 +208,7 @@ func TestOneThrottledTenantIsLeftAlone(t *testing.T) {
 			w.Header().Set("Retry-After", "20")
 			w.WriteHeader(status)
 		}))
-		now := time.Now()
+		now := time.Unix(1_800_003_600, 0) // so that the range is asked for in one piece
 		h, err := New([]Endpoint{{ID: "p", URL: url}}, mustCatalog(t), Options{
 			now: func() time.Time { return now }, Tenant: func(ctx context.Context) string { name, _ := ctx.Value(who{}).(string); return name },
 		})

@@ -145,9 +145,6 @@ func (inv *Inventory) take(rows map[deviceKey]*InventoryRow, metric string, resu
 func (h *History) foundBefore(ctx context.Context, endpoints []*endpoint, w query.Window) ([]found, []gpu.Notice) {
 	outcomes := fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) ([]found, error) {
 		all, err := h.found(ctx, e, w.From, w.To)
-		for i := range all {
-			all[i].id.Device.Cluster = e.Cluster
-		}
 		if unsupported(err) {
 			return nil, nil
 		}
@@ -159,6 +156,10 @@ func (h *History) foundBefore(ctx context.Context, endpoints []*endpoint, w quer
 	}
 	var all []found
 	for _, o := range good {
+		if all == nil {
+			all = o.value
+			continue
+		}
 		all = append(all, o.value...)
 	}
 	return all, nil
@@ -169,8 +170,8 @@ func (h *History) gone(ctx context.Context, endpoints []*endpoint, scope query.S
 	past := roster{}
 	owners := newAttendance()
 	for _, f := range before {
-		past.add(f.id, f.rank)
-		owners.own(keyOf(f.id.Device), ownerOf(f.id.Owner, nil))
+		past.add(f.who.id, f.rank)
+		owners.own(f.who.key, ownerOf(f.who.id.Owner, nil))
 	}
 	past.complete()
 	missing := map[deviceKey]*InventoryRow{}

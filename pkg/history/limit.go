@@ -24,7 +24,7 @@ const (
 )
 
 // largestKept is how many bytes of memory for a whole answer are kept for the next one, until they are collected.
-const largestKept = 64 << 20
+const largestKept = 256 << 20
 
 // largestRefusal is how much is read of an answer that is none: it holds a message at most.
 const largestRefusal = 1 << 20

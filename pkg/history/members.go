@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -46,13 +47,12 @@ func (h *History) Members(ctx context.Context, scope query.Scope, from, to time.
 	owned := map[deviceKey]bool{}
 	for _, o := range good {
 		for _, f := range o.value {
-			f.id.Device.Cluster = o.endpoint.Cluster
-			all.add(f.id, f.rank)
-			f.id.Owner.Container = ""
-			if f.id.Owner != (catalog.Owner{}) {
-				key := keyOf(f.id.Device)
-				owners[membership{key, f.id.Owner}] = true
-				owned[key] = true
+			all.add(f.who.id, f.rank)
+			owner := f.who.id.Owner
+			owner.Container = ""
+			if owner != (catalog.Owner{}) {
+				owners[membership{f.who.key, owner}] = true
+				owned[f.who.key] = true
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func compareMembers(a, b Member) int {
 
 // found is what one series tells.
 type found struct {
-	id   catalog.Identified
+	who  *bearer
 	rank int // of its dialect
 }
 
@@ -104,44 +104,64 @@ func (h *History) found(ctx context.Context, e *endpoint, from, to time.Time) ([
 	if len(names) == 0 {
 		return nil, nil
 	}
-	resp, body, err := e.fetch(ctx, "/api/v1/series", url.Values{
-		"match[]": {selectNames(names)}, "start": {timestamp(from)}, "end": {timestamp(to)}, "limit": {strconv.Itoa(maxMembers)},
-	})
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Status    string          `json:"status"`
-		ErrorType string          `json:"errorType"`
-		Error     string          `json:"error"`
-		Data      json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, e.answerError(resp, body, jsonProblem(body, err))
-	}
-	switch list.Status {
-	case "success":
-	case "error":
-		return nil, e.refusal(resp.StatusCode, list.ErrorType, list.Error)
-	default:
-		return nil, e.answerError(resp, body, nil)
-	}
 	var all []found
-	sets := newDecoder(list.Data)
-	if sets.null() || len(list.Data) == 0 {
-		return all, nil
+	told := map[found]bool{}
+	file := e.cardfile(ctx)
+	if file == nil {
+		file = &cardfile{cards: map[string]*card{}} // most devices have several of the names
 	}
-	if err := sets.array(func() error {
-		labels, err := sets.metric()
-		if err != nil {
-			return err
+	err = e.lend(ctx, "/api/v1/series", url.Values{
+		"match[]": {selectNames(names)}, "start": {timestamp(from)}, "end": {timestamp(to)}, "limit": {strconv.Itoa(maxMembers)},
+	}, func(resp *http.Response, body []byte) error {
+		return e.eachSet(resp, body, file, func(labels labelSet) {
+			f := found{h.bearer(e, labels), ranks[labels.Get("__name__")]}
+			if f.who.named && (labels.shared == nil || !told[f]) {
+				told[f] = labels.shared != nil
+				all = append(all, f)
+			}
+		})
+	})
+	return all, err
+}
+
+// eachSet reads a list of label sets.
+func (e *endpoint) eachSet(resp *http.Response, body []byte, file *cardfile, take func(labelSet)) error {
+	d := newDecoder(body)
+	d.cards = &cardReader{file: file, next: file.first.Load()}
+	var status string
+	err := d.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "status":
+			status, err = d.text()
+		case "data":
+			if d.null() {
+				return nil
+			}
+			err = d.array(func() error {
+				labels, err := d.metric()
+				if err == nil {
+					take(labels)
+				}
+				return err
+			})
+		default:
+			err = d.skip()
 		}
-		if id, ok := h.catalog.Resolve(labels); ok {
-			all = append(all, found{id: id, rank: ranks[labels.Get("__name__")]})
-		}
+		return err
+	})
+	if err == nil && status == "success" {
 		return nil
-	}); err != nil {
-		return nil, e.answerError(resp, body, err)
 	}
-	return all, nil
+	var said struct {
+		Status    string `json:"status"`
+		ErrorType string `json:"errorType"`
+		Error     string `json:"error"`
+	}
+	if problem := json.Unmarshal(body, &said); problem != nil {
+		return e.answerError(resp, body, jsonProblem(body, problem))
+	}
+	if said.Status == "error" {
+		return e.refusal(resp.StatusCode, said.ErrorType, said.Error)
+	}
+	return e.answerError(resp, body, err)
 }

@@ -53,7 +53,7 @@ func (h *History) plan(words vocabulary, m catalog.Metric) plan {
 		if len(m.SumOf) > 0 && (found == 0 || dialect != catalog.Warpwatch) {
 			h.wantParts(&p, words, m, dialect)
 		}
-		if other, ok := h.catalog.Metric(m.MIGSubstitute); ok {
+		if other, ok := h.catalog.Metric(m.MIGSubstitute); ok && words.namesInstances(h.catalog) {
 			h.want(&p, words, other, dialect, want{role: substitute, rank: substituteRank})
 		}
 	}

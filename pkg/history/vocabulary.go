@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
+	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
@@ -32,6 +33,11 @@ type vocabulary struct {
 // older servers do not know the quotes.
 func (v vocabulary) has(series string) bool {
 	return v.series[series] || v.series == nil && model.LegacyValidation.IsValidMetricName(series)
+}
+
+// namesInstances reports whether a series may be of a MIG instance: it has a label that says so.
+func (v vocabulary) namesInstances(c *catalog.Catalog) bool {
+	return slices.ContainsFunc(c.InstanceLabels(), func(label string) bool { return slices.Contains(v.labels, label) })
 }
 
 // words asks a server, at most once a minute, which names of series and labels it has. A server that cannot say is
