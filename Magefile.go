@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/warpwatch/warpwatch/internal/demo"
 	// mage:import demo
 	_ "github.com/warpwatch/warpwatch/internal/demo/target"
+	"github.com/warpwatch/warpwatch/internal/release"
 	"github.com/warpwatch/warpwatch/internal/verify"
 )
 
@@ -60,6 +62,37 @@ func Build(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Dist makes what is published, in release/, as far as this machine has compilers for it, and says what was left out.
+func Dist(ctx context.Context) error {
+	root, out, err := here()
+	if err != nil {
+		return err
+	}
+	return release.Make(ctx, root, out, false)
+}
+
+// Release does what dist does, and fails where anything would be left out.
+func Release(ctx context.Context) error {
+	root, out, err := here()
+	if err != nil {
+		return err
+	}
+	return release.Make(ctx, root, out, true)
+}
+
+// Audit looks for known vulnerabilities in what the plugin, the agent and the front end are made of. It asks the Go
+// project's database and npm's registry.
+func Audit(ctx context.Context) error {
+	root, _, err := here()
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		tool(ctx, "go", "-C", "tools/audit", "tool", "govulncheck", "-C", root, "./pkg", "./node-agent"),
+		tool(ctx, "npm", "audit", "--audit-level=high"),
+	)
 }
 
 // Bench runs the benchmarks and prints a line for each, with its rival, the ratio and the goal.
