@@ -131,7 +131,7 @@ func (r *run) golangci(ctx context.Context) error {
 
 func (r *run) toolTests(ctx context.Context) error {
 	env := []string{"CGO_ENABLED=0"}
-	for _, module := range []string{"tools", "tools/deploy"} {
+	for _, module := range []string{"tools", "tools/deploy", "tools/audit", "tools/release"} {
 		if err := r.tool(ctx, module, env, "go", "vet", "./..."); err != nil {
 			return err
 		}
