@@ -104,18 +104,34 @@ export interface GpuQuery extends DataQuery, Partial<Scope> {
 
 export type AuthMethod = 'none' | 'basic' | 'bearer';
 
-/** A Prometheus-compatible server. Durations carry their unit. */
-export interface EndpointSettings {
-  /** Names the endpoint in messages and its secrets in secureJsonData; never changes once given. */
-  id: string;
-  url: string;
+/** How a server or an agent is spoken to; secrets are in secureJsonData. */
+export interface Access {
   auth?: AuthMethod;
   user?: string;
-  timeout?: string;
-  replicaLabel?: string;
+  /** Names of headers. */
+  headers?: string[];
   tlsSkipVerify?: boolean;
   serverName?: string;
+  secureSocksProxy?: boolean;
 }
+
+/** A Prometheus-compatible server. Durations carry their unit. */
+export interface EndpointSettings extends Access {
+  /** Names the endpoint in messages and its secrets in secureJsonData. */
+  id: string;
+  url: string;
+  role?: 'replica' | 'shard';
+  oauthPassThru?: boolean;
+  timeout?: string;
+  /** How many requests may run at the same time. */
+  concurrency?: number;
+  /** One of the replica labels, from before there could be several. */
+  replicaLabel?: string;
+  replicaLabels?: string[];
+  compression?: Compression;
+}
+
+export type Compression = 'auto' | 'on' | 'off';
 
 export interface ClusterSettings {
   name: string;
@@ -147,16 +163,9 @@ export interface AgentFileSettings {
   content: unknown;
 }
 
-/** How agents are spoken to; secrets are in secureJsonData. */
-export interface AgentAccess {
+/** How agents are spoken to. */
+export interface AgentAccess extends Access {
   scheme?: 'http' | 'https';
-  auth?: AuthMethod;
-  user?: string;
-  /** Names of headers. */
-  headers?: string[];
-  tlsSkipVerify?: boolean;
-  serverName?: string;
-  secureSocksProxy?: boolean;
 }
 
 /** Agents that are reached in a way of their own; their secrets start with `agentgroup_<id>_`. */
@@ -173,6 +182,46 @@ export interface AgentSettings extends AgentAccess {
   /** Host names, `*.domain`, addresses and networks that may be dialled. Empty: none. */
   allow?: string[];
   groups?: AgentGroupSettings[];
+  /** Of memory for samples. */
+  maxBytes?: number;
+}
+
+/** Who knows what fires now; its secrets start with `alertmanager_<id>_`. */
+export interface AlertmanagerSettings extends Access {
+  id: string;
+  url: string;
+  /** Of alerts that have no label `cluster`. */
+  cluster?: string;
+  timeout?: string;
+}
+
+export interface CacheSettings {
+  /** Of memory; 0 for no cache. */
+  maxBytes?: number;
+  freshness?: string;
+  remote?: {
+    type?: 'memcached' | 'redis';
+    addresses?: string[];
+    user?: string;
+    database?: number;
+    tls?: boolean;
+    timeout?: string;
+  };
+}
+
+/** What judgements are told. */
+export interface InsightSettings {
+  /** For each judgement the limits that differ from its defaults; or the text of it in JSON. */
+  limits?: Record<string, unknown> | string;
+  currency?: string;
+  prices?: Array<{ model?: string; cluster?: string; perGPUHour?: number; currency?: string }>;
+  energy?: { pricePerKWh?: number; carbonKgPerKWh?: number; pue?: number };
+  budgets?: Array<{ name?: string; month?: number; namespace?: string }>;
+  /** Labels that name what nodes share; empty lists look for none. */
+  places?: Partial<Record<'rack' | 'power' | 'fabric' | 'leaf', string[]>>;
+  /** Times in which nobody is to be bothered; `from` and `until` as RFC 3339 has them. */
+  maintenance?: Array<Partial<Record<'cluster' | 'node' | 'gpu' | 'from' | 'until' | 'by' | 'why', string>>>;
+  classes?: Array<{ class?: 'training' | 'inference'; namespace?: string; pod?: string; job?: string; user?: string }>;
 }
 
 export type NoticeLevel = 'info' | 'warning' | 'error';
@@ -183,9 +232,20 @@ export interface GpuSettings extends DataSourceJsonData {
   scrapeInterval?: string;
   agents?: AgentSettings;
   noticeLevel?: NoticeLevel;
+  failedEndpoint?: NoticeLevel;
+  maxSeries?: number;
+  compression?: Compression;
+  cache?: CacheSettings;
+  live?: { maxStreams?: number; maxStreamsPerUser?: number };
+  /** Exporters of one's own: a list, or its text in JSON. */
+  dialects?: unknown;
+  insight?: InsightSettings;
+  alertmanagers?: AlertmanagerSettings[];
+  /** Grafana's own: whether it hands over the identity of whoever asks. */
+  oauthPassThru?: boolean;
 }
 
-/** secureJsonData: `endpoint_<id>_password`, `endpoint_<id>_token`, `endpoint_<id>_caCert`, and `agents_…` alike. */
+/** secureJsonData: `endpoint_<id>_password`, `…_token`, `…_caCert`, `…_tlsClientCert`, `…_tlsClientKey`, and `agents_…` alike. */
 export type GpuSecrets = Record<string, string>;
 
 /** A row of the catalogue, from the resource `metrics`. */
