@@ -4,11 +4,13 @@ import { previewUrl } from './demoState';
 import { AppPage } from './pages/AppPage';
 import { DashboardPage } from './pages/DashboardPage';
 import { EditorsPage } from './pages/EditorsPage';
+import { SettingsPage } from './pages/SettingsPage';
 
 interface Fixtures {
   app: AppPage;
   dashboard: DashboardPage;
   editors: EditorsPage;
+  settings: SettingsPage;
 }
 
 /** Page objects come as fixtures. */
@@ -30,6 +32,7 @@ export const test = base.extend<Fixtures, { preview: void }>({
   app: async ({ page }, provide) => provide(new AppPage(page)),
   dashboard: async ({ page }, provide) => provide(new DashboardPage(page)),
   editors: async ({ page }, provide) => provide(new EditorsPage(page)),
+  settings: async ({ page }, provide) => provide(new SettingsPage(page)),
 });
 
 export { expect } from '@playwright/test';
