@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -17,7 +18,7 @@ func (r reducer) selector(e *parser.VectorSelector) (parser.Expr, error) {
 		}
 		return e, nil
 	}
-	at := slices.IndexFunc(e.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == labels.MetricName })
+	at := slices.IndexFunc(e.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == model.MetricNameLabel })
 	if at < 0 || e.LabelMatchers[at].Type != labels.MatchRegexp {
 		return nil, fmt.Errorf("%s does not say which series it is of", e)
 	}
@@ -29,10 +30,10 @@ func (r reducer) selector(e *parser.VectorSelector) (parser.Expr, error) {
 		return e, nil
 	case len(kept) == 1:
 		e.Name = kept[0]
-		e.LabelMatchers[at] = labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, kept[0])
+		e.LabelMatchers[at] = labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, kept[0])
 		return e, nil
 	}
-	matcher, err := labels.NewMatcher(labels.MatchRegexp, labels.MetricName, strings.Join(kept, "|"))
+	matcher, err := labels.NewMatcher(labels.MatchRegexp, model.MetricNameLabel, strings.Join(kept, "|"))
 	if err != nil {
 		return nil, err
 	}

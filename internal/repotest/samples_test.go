@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -208,7 +208,7 @@ func TestSamplesNameWhatIsWritten(t *testing.T) {
 				matchers, err := parser.NewParser(parser.Options{}).ParseMetricSelector(match)
 				require.NoError(t, err, name)
 				for _, m := range matchers {
-					if m.Name == labels.MetricName {
+					if m.Name == model.MetricNameLabel {
 						checkNames(t, m.Value, name, known)
 						matched++
 					}

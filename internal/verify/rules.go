@@ -14,6 +14,15 @@ import (
 
 // rules checks the rules, those printed for each exporter among them, runs their tests, and checks the configurations that use them.
 func (r *run) rules(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "warpwatch-rules")
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.rulesIn(ctx, dir), os.RemoveAll(dir))
+}
+
+// rulesIn does it with a folder for what is printed.
+func (r *run) rulesIn(ctx context.Context, dir string) error {
 	promtool := r.builder.Bin("promtool")
 	shipped, err := r.files("dashboards/rules/*.rules.yaml")
 	if err != nil {
@@ -23,15 +32,13 @@ func (r *run) rules(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	printed, err := r.printed(ctx)
+	printed, err := r.printed(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(filepath.Dir(printed[0]))
-	lint := []string{promtool, "check", "rules", "--lint=all", "--lint-fatal"}
 	for _, argv := range [][]string{
-		append(lint, shipped...),
-		append(lint, printed...),
+		append([]string{promtool, "check", "rules", "--lint=all", "--lint-fatal"}, shipped...),
+		append([]string{promtool, "check", "rules", "--lint=all", "--lint-fatal"}, printed...),
 		append([]string{promtool, "test", "rules"}, tests...),
 	} {
 		if err := r.tool(ctx, "", nil, argv...); err != nil {
@@ -41,12 +48,8 @@ func (r *run) rules(ctx context.Context) error {
 	return r.configurations(ctx, promtool)
 }
 
-// printed are files of what the agent prints for each exporter, in a folder of their own.
-func (r *run) printed(ctx context.Context) ([]string, error) {
-	dir, err := os.MkdirTemp("", "warpwatch-rules")
-	if err != nil {
-		return nil, err
-	}
+// printed are files of what the agent prints for each exporter.
+func (r *run) printed(ctx context.Context, dir string) ([]string, error) {
 	var names []string
 	for _, exporter := range rules.Exporters() {
 		cmd := exec.CommandContext(ctx, filepath.Join(r.root, "bin", "warpwatch-agent"), "rules", "--exporter="+exporter)
@@ -54,11 +57,11 @@ func (r *run) printed(ctx context.Context) ([]string, error) {
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("print the rules for %s: %w: %s", exporter, err, stderr.Bytes()), os.RemoveAll(dir))
+			return nil, fmt.Errorf("print the rules for %s: %w: %s", exporter, err, stderr.Bytes())
 		}
 		name := filepath.Join(dir, exporter+".yaml")
 		if err := os.WriteFile(name, out, 0o600); err != nil {
-			return nil, errors.Join(err, os.RemoveAll(dir))
+			return nil, err
 		}
 		names = append(names, name)
 	}
