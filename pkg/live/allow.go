@@ -1,10 +1,12 @@
 package live
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -12,7 +14,9 @@ import (
 // write to Prometheus chooses; without a list a data source could be pointed at any host that Grafana reaches.
 //
 // An entry is a host name, a pattern for one, an IP address, or a CIDR range. In a pattern a leading "*." stands for
-// any number of labels, any other "*" for part of one label, and "*" alone for every host. A nil or empty list allows nothing.
+// any number of labels, any other "*" for part of one label, and "*" alone for every host. With ":9847" after it an entry
+// is for that port alone, else for all; what has colons itself is in brackets then, as in "[fd00::/8]:9847". A nil or empty
+// list allows nothing.
 //
 // A name is allowed by an entry that matches it, or when the address it leads to is in a listed range. The address is
 // looked at when the connection is made, for each attempt, so that a name which leads elsewhere by then is of no use.
@@ -23,36 +27,99 @@ import (
 type AllowList struct {
 	names  []string // lower case, without the trailing dot
 	ranges []netip.Prefix
+	// ports are the ports that entries name, each with the entries for it and those for all ports.
+	ports map[uint16]*AllowList
 }
 
 // ParseAllowList reads the entries. The error names the entry and says what is accepted.
 func ParseAllowList(entries []string) (*AllowList, error) {
-	list := &AllowList{}
+	list := &AllowList{ports: make(map[uint16]*AllowList)}
 	for _, entry := range entries {
 		text := strings.TrimSpace(entry)
 		if text == "" {
 			continue
 		}
-		if address, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-			address = address.WithZone("").Unmap()
-			list.ranges = append(list.ranges, netip.PrefixFrom(address, address.BitLen()))
-			continue
+		text, port, ok := cutPort(text)
+		if !ok {
+			return nil, fmt.Errorf("allow-list entry %q: write a port from 1 to 65535 after the colon, such as gpu01:9847", entry)
 		}
-		if strings.Contains(text, "/") {
-			prefix, err := netip.ParsePrefix(text)
-			if err != nil {
-				return nil, fmt.Errorf("allow-list entry %q: write a host, an IP address or a range such as 10.0.0.0/8, without scheme and path", entry)
+		into := list
+		if port != 0 {
+			if list.ports[port] == nil {
+				list.ports[port] = &AllowList{}
 			}
-			list.ranges = append(list.ranges, prefix.Masked())
-			continue
+			into = list.ports[port]
 		}
-		name := normalName(text)
-		if !isNamePattern(name) {
-			return nil, fmt.Errorf("allow-list entry %q: write a host name such as gpu01.example.com or *.example.com, without a port", entry)
+		if err := into.add(text); err != nil {
+			return nil, fmt.Errorf("allow-list entry %q: %w", entry, err)
 		}
-		list.names = append(list.names, name)
+	}
+	for _, at := range list.ports {
+		at.names, at.ranges = append(at.names, list.names...), append(at.ranges, list.ranges...)
 	}
 	return list, nil
+}
+
+// add takes an entry without its port.
+func (l *AllowList) add(text string) error {
+	if address, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		address = address.WithZone("").Unmap()
+		l.ranges = append(l.ranges, netip.PrefixFrom(address, address.BitLen()))
+		return nil
+	}
+	if strings.Contains(text, "/") {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return errors.New("write a host, an IP address or a range such as 10.0.0.0/8 or [fd00::/8]:9847, without scheme and path")
+		}
+		l.ranges = append(l.ranges, prefix.Masked())
+		return nil
+	}
+	name := normalName(text)
+	if !isNamePattern(name) {
+		return errors.New("write a host name such as gpu01.example.com or *.example.com")
+	}
+	l.names = append(l.names, name)
+	return nil
+}
+
+// cutPort is an entry without its port, which is 0 where it has none. It is false for a port that is none.
+func cutPort(entry string) (rest string, port uint16, ok bool) {
+	rest, digits := entry, ""
+	if inside, after, closed := strings.Cut(strings.TrimPrefix(entry, "["), "]"); closed && entry[0] == '[' && strings.Contains(inside, ":") {
+		if after == "" {
+			return inside, 0, true
+		}
+		rest, digits, ok = inside, strings.TrimPrefix(after, ":"), after[0] == ':'
+	} else if strings.Count(entry, ":") == 1 && !strings.Contains(entry, "://") {
+		rest, digits, ok = strings.Cut(entry, ":")
+	} else {
+		return entry, 0, true
+	}
+	n, err := strconv.ParseUint(digits, 10, 16)
+	return rest, uint16(n), ok && err == nil && n > 0
+}
+
+// at is the list for a port.
+func (l *AllowList) at(port uint16) *AllowList {
+	if l != nil && l.ports[port] != nil {
+		return l.ports[port]
+	}
+	return l
+}
+
+// checkAt makes a check on the list for a port. Its error says when another port would do.
+func (l *AllowList) checkAt(host string, port uint16, check func(*AllowList) error) error {
+	err := check(l.at(port))
+	if err == nil || l == nil {
+		return err
+	}
+	for _, other := range l.ports {
+		if check(other) == nil {
+			return &DeniedError{Host: host, port: port}
+		}
+	}
+	return err
 }
 
 func isNamePattern(name string) bool {
@@ -69,7 +136,9 @@ func isNamePattern(name string) bool {
 func normalName(name string) string { return strings.TrimSuffix(strings.ToLower(name), ".") }
 
 // Empty reports whether the list allows nothing.
-func (l *AllowList) Empty() bool { return l == nil || len(l.names) == 0 && len(l.ranges) == 0 }
+func (l *AllowList) Empty() bool {
+	return l == nil || len(l.names) == 0 && len(l.ranges) == 0 && len(l.ports) == 0
+}
 
 // Covers reports whether an entry is about what is written: a name that a pattern matches, or an address that is listed
 // or in a range. Where a name leads does not count.
@@ -195,6 +264,7 @@ type DeniedError struct {
 	Address netip.Addr // invalid when the name alone decided
 
 	empty, special, proxied bool
+	port                    uint16       // that is not allowed where others are; 0: all are the same
 	wide                    netip.Prefix // the range that has the address but does not mean it; invalid for none
 }
 
@@ -209,6 +279,8 @@ func (e *DeniedError) Error() string {
 	switch {
 	case e.empty:
 		return fmt.Sprintf("no agent may be connected to yet: add %s, a pattern such as *.example.com, or a range such as 10.0.0.0/8 to the allowed agents in the data source's settings", e.Host)
+	case e.port != 0:
+		return fmt.Sprintf("%s is among the allowed agents, but not at port %d: add the port to them in the data source's settings, or let the agent listen on one that is there", e.Host, e.port)
 	case e.proxied:
 		return fmt.Sprintf("%s is not among the allowed agents: add it or a pattern for its name to them in the data source's settings; a range does not do, because the secure SOCKS proxy resolves names", e.Host)
 	case e.special && isAddress(e.Host):

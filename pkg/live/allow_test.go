@@ -14,13 +14,18 @@ func TestParseAllowListRefuses(t *testing.T) {
 		"http://gpu01":   "without scheme and path",
 		"10.0.0.0/33":    "a range such as 10.0.0.0/8",
 		"gpu01/metrics":  "without scheme and path",
-		"gpu01:9847":     "without a port",
+		"gpu01:98470":    "write a port from 1 to 65535",
+		"gpu01:":         "write a port from 1 to 65535",
+		"10.0.0.0/8:0":   "write a port from 1 to 65535",
+		"[fd00::/8]9847": "write a port from 1 to 65535",
+		"[fd00::/8]:x":   "write a port from 1 to 65535",
+		"fd00::/8:9847":  "[fd00::/8]:9847",
+		"gpu/01:9847":    "without scheme and path",
 		"gpu 01":         "write a host name",
 		"gpu..example":   "write a host name",
 		"user@gpu01":     "write a host name",
 		"[gpu01":         "write a host name",
 		"gpu01;gpu02":    "write a host name",
-		"10.0.0.1:9847":  "without a port",
 		"*.example.com.": "",
 	} {
 		list, err := ParseAllowList([]string{" ", entry})
@@ -79,6 +84,50 @@ func TestAllowListHosts(t *testing.T) {
 	}
 	require.Error(t, (*AllowList)(nil).CheckHost("gpu01"))
 	require.True(t, (*AllowList)(nil).Empty())
+}
+
+// An entry with a port is for that port alone, whatever it leads to.
+func TestAllowListPorts(t *testing.T) {
+	list, err := ParseAllowList([]string{
+		"10.0.0.0/8:9847", "*.gpu.example.com:9847", "[fd00::/8]:9847", "[fd00::1]:1234", "192.168.1.1:9848", "lab", "127.0.0.1:9847",
+	})
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		host string
+		port uint16
+		text string
+	}{
+		{"10.1.2.3", 9847, ""},
+		{"10.1.2.3", 22, "10.1.2.3 is among the allowed agents, but not at port 22: add the port"},
+		{"n1.gpu.example.com", 9847, ""},
+		{"fd00::2", 9847, ""},
+		{"fd00::2", 1234, "not at port 1234"},
+		{"fd00::1", 1234, ""},
+		{"192.168.1.1", 9848, ""},
+		{"192.168.1.1", 9847, "not at port 9847"},
+		{"192.168.1.2", 9848, "192.168.1.2 is not among the allowed agents"},
+		{"lab", 9847, ""},
+		{"lab", 1, ""},
+	} {
+		err := list.checkAt(tc.host, tc.port, func(l *AllowList) error { return l.CheckHost(tc.host) })
+		if tc.text == "" {
+			require.NoError(t, err, tc.host)
+			continue
+		}
+		require.ErrorContains(t, err, tc.text)
+	}
+	at := func(address string) error {
+		to := netip.MustParseAddrPort(address)
+		return list.checkAt("n1.gpu.example.com", to.Port(), func(l *AllowList) error { return l.checkAddress("n1.gpu.example.com", to.Addr()) })
+	}
+	require.NoError(t, at("172.16.0.1:9847"), "by its name")
+	require.ErrorContains(t, at("172.16.0.1:9848"), "not at port 9848")
+	require.NoError(t, at("127.0.0.1:9847"))
+	require.ErrorContains(t, at("169.254.169.254:9847"), "which a host name does not allow")
+	only, err := ParseAllowList([]string{"gpu01:9847"})
+	require.NoError(t, err)
+	require.False(t, only.Empty())
+	require.Error(t, only.CheckHost("gpu01"), "at another port")
 }
 
 // What a name resolves to is decided by whoever runs its DNS, and may differ from one question to the next.

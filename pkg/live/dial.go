@@ -91,7 +91,7 @@ func guardedDial(allow *AllowList) func(context.Context, string, string) (net.Co
 				if err != nil {
 					return &DeniedError{Host: host}
 				}
-				return allow.checkAddress(host, at.Addr())
+				return allow.checkAt(host, at.Port(), func(l *AllowList) error { return l.checkAddress(host, at.Addr()) })
 			},
 		}
 		return dialer.DialContext(ctx, network, address)
@@ -100,7 +100,7 @@ func guardedDial(allow *AllowList) func(context.Context, string, string) (net.Co
 
 // permit says how a target is reached, or why it must not be. Nothing is sent for it.
 func (h *Hub) permit(t Target) (access, *Error) {
-	host, err := t.host()
+	host, port, err := t.hostPort()
 	if err != nil {
 		return access{}, &Error{
 			Target: t, Kind: KindDenied, What: err.Error(), Err: err,
@@ -108,11 +108,11 @@ func (h *Hub) permit(t Target) (access, *Error) {
 		}
 	}
 	via := h.access(host)
-	check := h.cfg.Allow.CheckHost
+	check := func(l *AllowList) error { return l.CheckHost(host) }
 	if via.proxied {
-		check = h.cfg.Allow.CheckProxied
+		check = func(l *AllowList) error { return l.CheckProxied(host) }
 	}
-	if err := check(host); err != nil {
+	if err := h.cfg.Allow.checkAt(host, port, check); err != nil {
 		return access{}, classify(t, err, nil, dialling)
 	}
 	if via.encrypted && t.Scheme != "https" {

@@ -41,7 +41,7 @@ func FindByDNS(name, cluster string, resolver *net.Resolver) func(context.Contex
 				address = net.JoinHostPort(strings.TrimSuffix(at, "."), port)
 			}
 			t := Target{Cluster: cluster, Address: address}
-			if _, err := t.host(); err != nil {
+			if _, _, err := t.hostPort(); err != nil {
 				odd++
 				continue
 			}

@@ -172,7 +172,7 @@ func FuzzFindByDNSName(f *testing.F) {
 		cancel()
 		targets, _, err := FindByDNS(name, "", refused)(ctx)
 		for _, target := range targets {
-			if _, bad := target.host(); bad != nil || err != nil {
+			if _, _, bad := target.hostPort(); bad != nil || err != nil {
 				t.Errorf("%q: %v, %v", name, target, err)
 			}
 		}

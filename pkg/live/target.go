@@ -22,7 +22,7 @@ type Target struct {
 // it may hold a password.
 func (t Target) String() string {
 	address := t.Address
-	if _, err := t.host(); err != nil {
+	if _, _, err := t.hostPort(); err != nil {
 		address = "address not readable"
 	}
 	if t.Node == "" {
@@ -31,22 +31,23 @@ func (t Target) String() string {
 	return t.Node + " (" + address + ")"
 }
 
-// host is the address without its port. It makes sure that the address is only that: it ends up in a URL.
-func (t Target) host() (string, error) {
-	host, port, err := net.SplitHostPort(t.Address)
+// hostPort is the address in its parts. It makes sure that the address is only that: it ends up in a URL.
+func (t Target) hostPort() (host string, port uint16, err error) {
+	host, digits, err := net.SplitHostPort(t.Address)
 	if err != nil {
-		return "", errors.New("its address is not of the form host:port")
+		return "", 0, errors.New("its address is not of the form host:port")
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", errors.New("its address has a port that is not a number from 1 to 65535")
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, errors.New("its address has a port that is not a number from 1 to 65535")
 	}
 	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }) {
-		return "", errors.New("its address holds a host name with characters that no host name has")
+		return "", 0, errors.New("its address holds a host name with characters that no host name has")
 	}
 	if strings.ContainsAny(host, ":%") && !isAddress(host) {
-		return "", errors.New("its address holds an IPv6 address that is not one")
+		return "", 0, errors.New("its address holds an IPv6 address that is not one")
 	}
-	return host, nil
+	return host, uint16(n), nil
 }
 
 func isHostRune(r rune) bool {
