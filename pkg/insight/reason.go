@@ -55,6 +55,23 @@ func (s Severity) String() string {
 	}
 }
 
+// Rank orders severities for what is shown first: what is not known comes before what is only worth knowing, because the latter is
+// healthy. It is 0 for OK and 4 for Critical.
+func (s Severity) Rank() int {
+	switch s {
+	case Critical:
+		return 4
+	case Warning:
+		return 3
+	case Unknown:
+		return 2
+	case Info:
+		return 1
+	default:
+		return 0
+	}
+}
+
 // Evidence is a measured value that a judgement rests on, with the limit that it was held against.
 type Evidence struct {
 	Metric string // canonical name, or an application's: "XID 79"

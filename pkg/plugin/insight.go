@@ -87,22 +87,6 @@ func confidenceColours() map[string]string {
 	}
 }
 
-// severityRank orders severities for what is shown first. What is not known comes before what is only worth knowing.
-func severityRank(s insight.Severity) int {
-	switch s {
-	case insight.Critical:
-		return 4
-	case insight.Warning:
-		return 3
-	case insight.Unknown:
-		return 2
-	case insight.Info:
-		return 1
-	case insight.OK:
-	}
-	return 0
-}
-
 // evidenceText is all evidence in one line.
 func evidenceText(all []insight.Evidence) string {
 	var texts []string

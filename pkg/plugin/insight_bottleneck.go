@@ -67,7 +67,7 @@ func (d *Datasource) bottleneck(ctx context.Context, r request) (data.Frames, er
 		return data.Frames{shareNumbers(all, o.Verdict, j.options(ctx, missing))}, nil
 	}
 	slices.SortStableFunc(all, func(a, b heldBack) int {
-		return cmp.Or(severityRank(b.Now().Reason().Severity)-severityRank(a.Now().Reason().Severity), cmp.Compare(b.trouble(), a.trouble()))
+		return cmp.Or(b.Now().Reason().Severity.Rank()-a.Now().Reason().Severity.Rank(), cmp.Compare(b.trouble(), a.trouble()))
 	})
 	rows, cut := cutRows(all, r.query.Rows(), "GPUs, MIG instances and jobs")
 	lines := all[:min(len(all), d.limit(r.query))]
@@ -139,7 +139,7 @@ func within(t bottleneck.Timeline, from int64) bottleneck.Timeline {
 func (h heldBack) trouble() float64 {
 	sum := 0.0
 	for _, i := range h.Intervals {
-		if severityRank(i.Judgement.Reason().Severity) > severityRank(insight.Info) {
+		if i.Judgement.Reason().Severity.Rank() > insight.Info.Rank() {
 			sum += float64(i.To - i.From)
 		}
 	}

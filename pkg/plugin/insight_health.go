@@ -247,9 +247,9 @@ func (j *judgement) patients(result health.Result, least int) []patient {
 			rows[i].severity, rows[i].reasons = insight.Info, slices.Insert(slices.Clone(rows[i].reasons), 0, inMaintenance(m))
 		}
 	}
-	rows = slices.DeleteFunc(rows, func(p patient) bool { return severityRank(p.severity) < least })
+	rows = slices.DeleteFunc(rows, func(p patient) bool { return p.severity.Rank() < least })
 	slices.SortStableFunc(rows, func(a, b patient) int {
-		return cmp.Or(severityRank(b.severity)-severityRank(a.severity), order(a.work != nil)-order(b.work != nil),
+		return cmp.Or(b.severity.Rank()-a.severity.Rank(), order(a.work != nil)-order(b.work != nil),
 			cmp.Compare(b.risk.Score, a.risk.Score), frames.CompareDevices(a.device, b.device))
 	})
 	return rows

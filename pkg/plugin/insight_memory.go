@@ -63,9 +63,9 @@ func (d *Datasource) memory(ctx context.Context, r request) (data.Frames, error)
 		return data.Frames{j.memoryNumbers(result.Verdicts, o.Value, j.options(ctx, missing))}, nil
 	}
 	slices.SortStableFunc(result.Verdicts, func(a, b memory.Verdict) int {
-		return cmp.Or(severityRank(b.Severity)-severityRank(a.Severity), cmp.Compare(orZero(b.Usage.PeakRatio), orZero(a.Usage.PeakRatio)))
+		return cmp.Or(b.Severity.Rank()-a.Severity.Rank(), cmp.Compare(orZero(b.Usage.PeakRatio), orZero(a.Usage.PeakRatio)))
 	})
-	slices.SortStableFunc(result.Owners, func(a, b memory.OwnerVerdict) int { return severityRank(b.Severity) - severityRank(a.Severity) })
+	slices.SortStableFunc(result.Owners, func(a, b memory.OwnerVerdict) int { return b.Severity.Rank() - a.Severity.Rank() })
 	rows, cut := cutRows(result.Verdicts, r.query.Rows(), "GPUs and MIG instances")
 	owners, cutOwners := cutRows(result.Owners, r.query.Rows(), "owners")
 	said := j.options(ctx, missing, append(cut, cutOwners...)...)

@@ -77,25 +77,8 @@ func (r Result) Worst() insight.Severity {
 	return worst
 }
 
-// rank orders severities for what is shown first: what is not known comes before what is only worth knowing, because
-// the latter is healthy.
-func rank(s insight.Severity) int {
-	switch s {
-	case insight.Critical:
-		return 4
-	case insight.Warning:
-		return 3
-	case insight.Unknown:
-		return 2
-	case insight.Info:
-		return 1
-	default:
-		return 0
-	}
-}
-
 func worse(a, b insight.Severity) insight.Severity {
-	if rank(b) > rank(a) {
+	if b.Rank() > a.Rank() {
 		return b
 	}
 	return a
@@ -159,7 +142,7 @@ func Judge(in Input, limits Limits) Result {
 	result := Result{Nodes: nodes.verdicts()}
 	result.Incidents = p.incidents(boards, verdicts, nodes)
 	slices.SortFunc(verdicts, func(a, b Verdict) int {
-		return cmp.Or(rank(b.Severity)-rank(a.Severity), cmp.Compare(b.Risk.Score, a.Risk.Score), a.Subject-b.Subject)
+		return cmp.Or(b.Severity.Rank()-a.Severity.Rank(), cmp.Compare(b.Risk.Score, a.Risk.Score), a.Subject-b.Subject)
 	})
 	result.Verdicts = verdicts
 	return result
@@ -197,7 +180,7 @@ func (b *board) settle(node *nodeState) {
 	if slices.ContainsFunc(b.reasons, func(r insight.Reason) bool { return r.ID == "ecc-uncorrected" }) {
 		b.reasons = slices.DeleteFunc(b.reasons, func(r insight.Reason) bool { return r.ID == "ecc-corrected" })
 	}
-	slices.SortStableFunc(b.reasons, func(x, y insight.Reason) int { return rank(y.Severity) - rank(x.Severity) })
+	slices.SortStableFunc(b.reasons, func(x, y insight.Reason) int { return y.Severity.Rank() - x.Severity.Rank() })
 }
 
 // fold removes reasons that another explains, and says so in it.

@@ -229,7 +229,7 @@ func TestNoPageInAHealthyWeek(t *testing.T) {
 		}
 		result := Judge(Input{Grid: window, Events: events, EventsKnown: true}, DefaultLimits())
 		require.Empty(t, result.Incidents, "hour %d", hour)
-		require.LessOrEqual(t, rank(result.Worst()), rank(insight.Info), "hour %d: %v", hour, result.Verdicts[0].Reasons)
+		require.LessOrEqual(t, result.Worst().Rank(), insight.Info.Rank(), "hour %d: %v", hour, result.Verdicts[0].Reasons)
 		require.Equal(t, insight.High, result.Verdicts[0].Confidence)
 	}
 }
@@ -287,7 +287,7 @@ func TestAnyGridHasAnAnswer(t *testing.T) {
 		}
 		// Every GPU that calls for somebody is in an incident.
 		for _, v := range result.Verdicts {
-			if rank(v.Severity) >= rank(insight.Warning) {
+			if v.Severity.Rank() >= insight.Warning.Rank() {
 				require.True(r, slices.ContainsFunc(result.Incidents, func(in Incident) bool {
 					return slices.Contains(in.Subjects, v.Subject) || in.Node == grid.Subjects[v.Subject].Node
 				}))
@@ -324,7 +324,7 @@ func TestAFaultNeverImproves(t *testing.T) {
 		}
 		grid.Set(fieldList()[c], 3, values)
 		result := Judge(Input{Grid: grid, Events: events}, DefaultLimits())
-		assert.Greater(t, rank(result.Worst()), rank(before), fieldList()[c].Metric)
+		assert.Greater(t, result.Worst().Rank(), before.Rank(), fieldList()[c].Metric)
 		assert.Equal(t, 3, result.Verdicts[0].Subject)
 		assert.Len(t, result.Incidents, 1)
 	}

@@ -81,7 +81,7 @@ func (p *pass) incidents(boards [][]int, verdicts []Verdict, nodes *nodeStates) 
 		g.board(rows)
 	}
 	slices.SortStableFunc(g.list, func(a, b Incident) int {
-		return cmp.Or(rank(b.Severity)-rank(a.Severity), len(b.Subjects)-len(a.Subjects))
+		return cmp.Or(b.Severity.Rank()-a.Severity.Rank(), len(b.Subjects)-len(a.Subjects))
 	})
 	return g.list
 }
@@ -90,7 +90,7 @@ func (p *pass) incidents(boards [][]int, verdicts []Verdict, nodes *nodeStates) 
 func (g *grouping) take(in *Incident, rows []int, is func(string) bool) {
 	for _, row := range rows {
 		for _, r := range g.verdicts[row].Reasons {
-			if !is(r.ID) || rank(r.Severity) < rank(insight.Unknown) || g.taken[row][r.ID] {
+			if !is(r.ID) || r.Severity.Rank() < insight.Unknown.Rank() || g.taken[row][r.ID] {
 				continue
 			}
 			if g.taken[row] == nil {
@@ -100,7 +100,7 @@ func (g *grouping) take(in *Incident, rows []int, is func(string) bool) {
 			if !slices.Contains(in.Silences, r.ID) {
 				in.Silences = append(in.Silences, r.ID)
 			}
-			if rank(r.Severity) >= rank(insight.Warning) {
+			if r.Severity.Rank() >= insight.Warning.Rank() {
 				in.Severity = worse(in.Severity, r.Severity)
 				if r.Since > 0 && (in.Since == 0 || r.Since < in.Since) {
 					in.Since = r.Since
@@ -180,7 +180,7 @@ func (g *grouping) node(n *nodeState, boards [][]int) {
 		return in
 	}
 	for _, r := range n.reasons {
-		if r.ID == "coolant" || r.ID == "rack-power" || rank(r.Severity) < rank(insight.Warning) {
+		if r.ID == "coolant" || r.ID == "rack-power" || r.Severity.Rank() < insight.Warning.Rank() {
 			continue // of the rack, or nothing that somebody has to see to
 		}
 		if n.explained && n.down != nil && r.ID == n.down.ID {
@@ -199,7 +199,7 @@ func (g *grouping) node(n *nodeState, boards [][]int) {
 	share := func(rows []int, least int, scope Scope, root insight.Reason, is func(string) bool) {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(row int) bool {
 			return !slices.ContainsFunc(g.verdicts[row].Reasons, func(r insight.Reason) bool {
-				return is(r.ID) && rank(r.Severity) >= rank(insight.Warning) && !g.taken[row][r.ID]
+				return is(r.ID) && r.Severity.Rank() >= insight.Warning.Rank() && !g.taken[row][r.ID]
 			})
 		})
 		if len(rows) < least {
@@ -225,12 +225,12 @@ func (g *grouping) node(n *nodeState, boards [][]int) {
 // board makes an incident of what is left of a GPU's reasons.
 func (g *grouping) board(rows []int) {
 	v := &g.verdicts[rows[0]]
-	if rank(v.Severity) < rank(insight.Warning) {
+	if v.Severity.Rank() < insight.Warning.Rank() {
 		return
 	}
 	var left []insight.Reason
 	for _, r := range v.Reasons {
-		if rank(r.Severity) >= rank(insight.Warning) && !g.taken[rows[0]][r.ID] {
+		if r.Severity.Rank() >= insight.Warning.Rank() && !g.taken[rows[0]][r.ID] {
 			left = append(left, r)
 		}
 	}
@@ -278,7 +278,7 @@ func rootOf(reasons []insight.Reason) int {
 	best := 0
 	for i, r := range reasons {
 		b := reasons[best]
-		if rank(r.Severity)*10+weight(r) > rank(b.Severity)*10+weight(b) {
+		if r.Severity.Rank()*10+weight(r) > b.Severity.Rank()*10+weight(b) {
 			best = i
 		}
 	}

@@ -227,7 +227,7 @@ func unseen(n *nodeState) insight.Reason {
 func (n *nodeState) note(rows []int, reasons []insight.Reason) {
 	hot, braked, linked := false, false, false
 	for _, r := range reasons {
-		if rank(r.Severity) < rank(insight.Warning) {
+		if r.Severity.Rank() < insight.Warning.Rank() {
 			continue
 		}
 		hot = hot || ofHeat(r.ID)
@@ -253,11 +253,11 @@ func (n *nodeStates) verdicts() []NodeVerdict {
 			continue
 		}
 		v := NodeVerdict{Cluster: s.Cluster, Node: s.Node, Reasons: s.reasons}
-		slices.SortStableFunc(v.Reasons, func(a, b insight.Reason) int { return rank(b.Severity) - rank(a.Severity) })
+		slices.SortStableFunc(v.Reasons, func(a, b insight.Reason) int { return b.Severity.Rank() - a.Severity.Rank() })
 		v.Severity = v.Reasons[0].Severity
 		v.Maintenance, v.Silenced = s.Maintenance, s.Maintenance.silenced()
 		list = append(list, v)
 	}
-	slices.SortStableFunc(list, func(a, b NodeVerdict) int { return rank(b.Severity) - rank(a.Severity) })
+	slices.SortStableFunc(list, func(a, b NodeVerdict) int { return b.Severity.Rank() - a.Severity.Rank() })
 	return list
 }

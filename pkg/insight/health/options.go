@@ -84,7 +84,7 @@ func (r Result) AtLeast(o Options) Result {
 	if err != nil || least == insight.OK {
 		return r
 	}
-	better := func(s insight.Severity) bool { return rank(s) < rank(least) }
+	better := func(s insight.Severity) bool { return s.Rank() < least.Rank() }
 	r.Verdicts = slices.DeleteFunc(slices.Clone(r.Verdicts), func(v Verdict) bool { return better(v.Severity) })
 	r.Nodes = slices.DeleteFunc(slices.Clone(r.Nodes), func(n NodeVerdict) bool { return better(n.Severity) })
 	return r

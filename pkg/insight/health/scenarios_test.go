@@ -198,9 +198,9 @@ func checkResult(t *testing.T, result Result) {
 		assert.NotContains(t, r.Text, "%!")
 	}
 	for _, v := range result.Verdicts {
-		require.LessOrEqual(t, rank(v.Severity), worst)
-		worst = rank(v.Severity)
-		assert.True(t, slices.IsSortedFunc(v.Reasons, func(a, b insight.Reason) int { return rank(b.Severity) - rank(a.Severity) }))
+		require.LessOrEqual(t, v.Severity.Rank(), worst)
+		worst = v.Severity.Rank()
+		assert.True(t, slices.IsSortedFunc(v.Reasons, func(a, b insight.Reason) int { return b.Severity.Rank() - a.Severity.Rank() }))
 		for _, r := range v.Reasons {
 			reason(r)
 		}

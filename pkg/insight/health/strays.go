@@ -43,7 +43,7 @@ func (p *pass) strays(boards [][]int, nodes *nodeStates) {
 		}
 		n := nodes.of(id.Cluster, id.Node)
 		for _, r := range b.reasons {
-			if rank(r.Severity) >= rank(insight.Unknown) {
+			if r.Severity.Rank() >= insight.Unknown.Rank() {
 				n.stray(r, id.UUID)
 			}
 		}

@@ -286,7 +286,7 @@ func (b *board) xidReason(o *occurrence) insight.Reason {
 			r.Severity = insight.Unknown
 		}
 		r.Text += " It happened before the range, nobody knows when."
-	case rank(r.Severity) >= rank(insight.Warning) && b.recovered(o):
+	case r.Severity.Rank() >= insight.Warning.Rank() && b.recovered(o):
 		r.Severity = insight.Info
 		r.Text += " The GPU has recovered since."
 	}

@@ -71,25 +71,9 @@ func owners(subjects []insight.Subject, verdicts []Verdict) []OwnerVerdict {
 		list[i].sum(subjects, verdicts)
 	}
 	slices.SortStableFunc(list, func(a, b OwnerVerdict) int {
-		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Owner.Name(), b.Owner.Name()))
+		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Owner.Name(), b.Owner.Name()))
 	})
 	return list
-}
-
-// rank orders severities: what is not known comes before what is only worth knowing.
-func rank(s insight.Severity) int {
-	switch s {
-	case insight.Critical:
-		return 4
-	case insight.Warning:
-		return 3
-	case insight.Unknown:
-		return 2
-	case insight.Info:
-		return 1
-	default:
-		return 0
-	}
 }
 
 func (o *OwnerVerdict) sum(subjects []insight.Subject, verdicts []Verdict) {
@@ -146,8 +130,8 @@ func compareIdentity(a, b gpu.Identity) int {
 
 // worse reports whether a is worse than b: by severity, then by what is full soonest.
 func worse(a, b Verdict) bool {
-	if rank(a.Severity) != rank(b.Severity) {
-		return rank(a.Severity) > rank(b.Severity)
+	if a.Severity.Rank() != b.Severity.Rank() {
+		return a.Severity.Rank() > b.Severity.Rank()
 	}
 	if a.TimeToFull != nil && (b.TimeToFull == nil || *a.TimeToFull < *b.TimeToFull) {
 		return true
