@@ -152,6 +152,6 @@ const getStyles = (theme: GrafanaTheme2) => ({
     alignItems: 'flex-end',
     gap: theme.spacing(2),
   }),
-  fields: css({ flexGrow: 1, minWidth: 0 }),
+  fields: css({ minWidth: 0 }),
   below: css({ marginTop: theme.spacing(1) }),
 });

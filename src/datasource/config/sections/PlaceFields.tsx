@@ -2,7 +2,7 @@ import { Field, RadioButtonGroup } from '@grafana/ui';
 import React from 'react';
 
 import { labelProblem } from '../checks/words';
-import { Folded, Row } from '../form/Folded';
+import { Fields, Folded, Row } from '../form/Folded';
 import { useSetting } from '../form/Form';
 import { LinesSetting } from '../form/LinesSetting';
 
@@ -44,26 +44,28 @@ function Place({ path, label, meaning }: { path: string; label: string; meaning:
   const choose = (next: Mode) => set({ usual: undefined, own: usual, none: [] }[next]);
   return (
     <div data-setting={path}>
-      <Field label={label} description={meaning} disabled={disabled} noMargin>
-        <RadioButtonGroup
-          id={`${path}.mode`}
-          aria-label={label}
-          size="sm"
-          options={MODES}
-          value={mode}
-          disabled={disabled}
-          onChange={choose}
-        />
-      </Field>
-      {mode !== 'none' && (
-        <LinesSetting
-          path={path}
-          label={`Labels of ${label}`}
-          placeholder={usual.join('\n')}
-          rows={2}
-          check={labelProblem}
-        />
-      )}
+      <Fields>
+        <Field label={label} description={meaning} disabled={disabled} noMargin>
+          <RadioButtonGroup
+            id={`${path}.mode`}
+            aria-label={label}
+            size="sm"
+            options={MODES}
+            value={mode}
+            disabled={disabled}
+            onChange={choose}
+          />
+        </Field>
+        {mode !== 'none' && (
+          <LinesSetting
+            path={path}
+            label={`Labels of ${label}`}
+            placeholder={usual.join('\n')}
+            rows={2}
+            check={labelProblem}
+          />
+        )}
+      </Fields>
     </div>
   );
 }
