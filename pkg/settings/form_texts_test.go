@@ -25,7 +25,8 @@ func formTexts() map[string][]string {
 		"agents.static[].address": {"gpu-1", "gpu-1:9847", "10.0.0.1", "::1", "[::1]:9847", "", "gpu-1:0", "gpu-1:65536", "gpu-1:x", "http://gpu-1", "u@gpu-1", "a b", "a:b:c", "gpu-1:"},
 		"agents.allow": {
 			"10.0.0.0/8", "fd00::/8", "*.gpu.example.com", "gpu-?", "gpu-1", "gpu-1.", "10.0.0.1", "::1", "[::1]", "*",
-			"10.0.0.0/33", "10.0.0/8", "http://gpu-1", "gpu-1:9847", "a..b", "a b", "u@a", ".", "300.0.0.1", "fd00::/129", "10.0.0.0/08",
+			"10.0.0.0/33", "10.0.0/8", "http://gpu-1", "gpu-1:9847", "*.gpu.example.com:9847", "10.0.0.0/8:9847", "[fd00::/8]:9847", "gpu-1:0", "gpu-1:", "fd00::/8:9847", "[gpu-1]:9847", "[::1]:x", "a..b:1",
+			"a..b", "a b", "u@a", ".", "300.0.0.1", "fd00::/129", "10.0.0.0/08",
 		},
 		"agents.dns[].name": {
 			"_warpwatch._tcp.example.com", "dns+gpu.example.com", "dns+gpu.example.com:9847", "dnssrv+_a._tcp.b", "dnssrvnoa+_a._tcp.b", "dnssrv+a:53",

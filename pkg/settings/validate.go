@@ -188,8 +188,25 @@ func (v *validator) address(key, address string) {
 	}
 }
 
-// allow accepts a host name, a pattern for one, an address, or a network.
-func (v *validator) allow(key, pattern string) {
+// allow accepts what hosts does, with or without a port.
+func (v *validator) allow(key, entry string) {
+	host, port, ok := strings.Cut(entry, ":")
+	if inside, after, bracketed := strings.Cut(strings.TrimPrefix(entry, "["), "]:"); bracketed && strings.HasPrefix(entry, "[") && strings.Contains(inside, ":") {
+		host, port = inside, after
+	}
+	if !ok || strings.ContainsAny(port, ":/") {
+		v.hosts(key, entry, "with or without a port")
+		return
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		v.add(key, "%q has no port after the colon: write one from 1 to 65535, such as node-1:%s", withoutUser(entry), DefaultAgentPort)
+		return
+	}
+	v.hosts(key, host, "with or without a port")
+}
+
+// hosts accepts a host name, a pattern for one, an address, or a network. ports says in errors whether there may be one.
+func (v *validator) hosts(key, pattern, ports string) {
 	if strings.Contains(pattern, "/") {
 		if _, err := netip.ParsePrefix(pattern); err != nil {
 			v.add(key, "%q is not a network: write something like 10.0.0.0/8, or a host without scheme and path", withoutUser(pattern))
@@ -201,7 +218,7 @@ func (v *validator) allow(key, pattern string) {
 	}
 	for label := range strings.SplitSeq(strings.TrimSuffix(pattern, "."), ".") {
 		if label == "" || strings.ContainsFunc(label, func(r rune) bool { return notPlain(r) && r != '*' && r != '?' }) {
-			v.add(key, "%q is not a host: write a name, *.domain, an address or a network, without a port", withoutUser(pattern))
+			v.add(key, "%q is not a host: write a name, *.domain, an address or a network, %s", withoutUser(pattern), ports)
 			return
 		}
 	}

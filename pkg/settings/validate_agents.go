@@ -76,7 +76,7 @@ func (v *validator) groups(groups []AgentGroup) {
 			v.add(key+".hosts", "is empty: list the hosts, *.domain or networks that the group's settings are for")
 		}
 		for j, host := range g.Hosts {
-			v.allow(fmt.Sprintf("%s.hosts[%d]", key, j), host)
+			v.hosts(fmt.Sprintf("%s.hosts[%d]", key, j), host, "without a port")
 		}
 		if g.Scheme != "" && g.Scheme != "http" && g.Scheme != "https" {
 			v.add(key+".scheme", "%q is not a scheme: write http or https", g.Scheme)

@@ -7,7 +7,7 @@ import {
   alertmanagerUrlProblem,
   dnsProblem,
   hostPortProblem,
-  hostProblem,
+  allowProblem,
   prometheusUrlProblem,
 } from './network';
 import {
@@ -21,7 +21,7 @@ import {
 } from './words';
 
 const CHECKS: Record<keyof typeof texts, (text: string) => string | undefined> = {
-  'agents.allow': hostProblem,
+  'agents.allow': allowProblem,
   'agents.dns[].name': dnsProblem,
   'agents.files[].content': (text) => readFileSd(text).problem,
   'agents.static[].address': agentAddressProblem,

@@ -48,8 +48,22 @@ function partsProblem(parts: RegExpExecArray | null, example: string): string | 
   return parts[2] && !isPort(parts[2]) ? 'Write a port from 1 to 65535.' : undefined;
 }
 
+/** What is wrong with an entry of the allow-list, if anything: a host as below, with or without a port. */
+export function allowProblem(text: string): string | undefined {
+  const entry = text.trim();
+  const ports = 'with or without a port';
+  const [, bracketed, plain, port] = WITH_PORT.exec(entry) ?? [];
+  const host = bracketed?.includes(':') ? bracketed : plain;
+  if (host === undefined || port.startsWith('/')) {
+    return hostProblem(entry, ports);
+  }
+  return isPort(port)
+    ? hostProblem(host, ports)
+    : `“${hidden(entry)}” has no port after the colon: write one from 1 to 65535, such as node-1:${AGENT_PORT}.`;
+}
+
 /** What is wrong with a host, a pattern for hosts, an address or a network, if anything. */
-export function hostProblem(text: string): string | undefined {
+export function hostProblem(text: string, ports = 'without a port'): string | undefined {
   const host = text.trim();
   if (host.includes('/')) {
     return isNetwork(host)
@@ -65,7 +79,7 @@ export function hostProblem(text: string): string | undefined {
   ) {
     return undefined;
   }
-  return `“${hidden(host)}” is not a host: write a name, *.domain, an address or a network, without a port.`;
+  return `“${hidden(host)}” is not a host: write a name, *.domain, an address or a network, ${ports}.`;
 }
 
 /** What is wrong with the address of an agent, if anything. */

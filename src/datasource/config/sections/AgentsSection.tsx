@@ -3,7 +3,7 @@ import { Alert } from '@grafana/ui';
 import React from 'react';
 
 import { type AgentSettings } from '../../types';
-import { hostProblem } from '../checks/network';
+import { allowProblem } from '../checks/network';
 import { ChoiceSetting } from '../form/ChoiceSetting';
 import { Fields, Folded } from '../form/Folded';
 import { useForm } from '../form/Form';
@@ -44,7 +44,7 @@ export function AgentsSection() {
               label="Allow-list"
               description="Which hosts may be dialled: names, *.domain, addresses and networks, one a line"
               placeholder={'*.gpu.example.com\n10.0.0.0/8'}
-              check={hostProblem}
+              check={allowProblem}
             />
             {!agents.allow?.length && (
               <Alert severity="info" title="No agent will be dialled">
