@@ -132,6 +132,11 @@ func npmPart(root, folder string, entry locked) (part, error) {
 	if p.texts, err = texts(filepath.Join(root, filepath.FromSlash(folder))); err != nil {
 		return part{}, err
 	}
+	if p.licence == "" { // not every package.json names one, where the licence itself is there
+		if p.licence, err = recognise(p.texts); err != nil {
+			return part{}, err
+		}
+	}
 	return p, nil
 }
 

@@ -172,3 +172,21 @@ func TestBillIsTheSameAgain(t *testing.T) {
 		t.Error("two bills have one serial number")
 	}
 }
+
+func TestALicenceThatOnlyItsTextNames(t *testing.T) {
+	dir := t.TempDir()
+	apache, err := os.ReadFile(filepath.Join(root, "LICENSE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "LICENSE"), apache, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	entry := locked{Version: "1.0.0", Integrity: "sha512-AQID"}
+	if p, err := npmPart(dir, ".", entry); err != nil || p.licence != "Apache-2.0" {
+		t.Errorf("got %q, %v", p.licence, err)
+	}
+	if p, err := npmPart(t.TempDir(), ".", entry); err == nil {
+		t.Errorf("without a text it took %q", p.licence)
+	}
+}
