@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/history"
@@ -109,7 +112,7 @@ func (c *copies) each(list []json.RawMessage) string {
 
 // gatheredFleet is a data source that has nothing but a Prometheus with nodes of eight GPUs with the default fields of dcgm-exporter,
 // and some more.
-func gatheredFleet(b *testing.B, gpus int) *Datasource {
+func gatheredFleet(b *testing.B, gpus int) (*Datasource, *copies) {
 	b.Helper()
 	store := &promtest.Store{}
 	for i := range 8 {
@@ -141,9 +144,10 @@ func gatheredFleet(b *testing.B, gpus int) *Datasource {
 	if err != nil {
 		b.Fatal(err)
 	}
-	past, err := history.New([]history.Endpoint{{ID: "a", Cluster: "north", URL: "http://prometheus", HTTP: &http.Client{
-		Transport: &copies{store: store, nodes: gpus / 8, known: map[string][]byte{}},
-	}}}, known, history.Options{CacheBytes: -1, MaxAnswerBytes: 1 << 30})
+	server := &copies{store: store, nodes: gpus / 8, known: map[string][]byte{}}
+	past, err := history.New([]history.Endpoint{{
+		ID: "a", Cluster: "north", URL: "http://prometheus", HTTP: &http.Client{Transport: server},
+	}}, known, history.Options{CacheBytes: -1, MaxAnswerBytes: 1 << 30})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -153,14 +157,56 @@ func gatheredFleet(b *testing.B, gpus int) *Datasource {
 	}
 	b.Cleanup(d.live.Close)
 	b.Cleanup(past.Close)
-	return d
+	return d, server
 }
 
-// The name in the benchmark runner is insight-gather: a whole answer about all GPUs of a fleet, from the bodies
+// replay is a client that is answered with one body whatever it asks for.
+type replay struct{ body []byte }
+
+func (replay) URL(path string, _ map[string]string) *url.URL { return &url.URL{Path: path} }
+
+func (r replay) Do(context.Context, *http.Request) (*http.Response, []byte, error) {
+	return &http.Response{StatusCode: http.StatusOK}, r.body, nil
+}
+
+// mapped reads all that the server was asked with client_golang, and keeps the newest sample of each label set in maps: less
+// than what a judgement needs.
+func (c *copies) mapped(b *testing.B) map[string]map[string]float64 {
+	b.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := map[string]map[string]float64{}
+	for question, body := range c.known {
+		newest := map[string]float64{}
+		client := v1.NewAPI(replay{body})
+		switch {
+		case strings.Contains(question, "/query_range "):
+			got, _, _, err := client.QueryRange(b.Context(), "x", v1.Range{Start: time.Unix(0, 0), End: time.Unix(1, 0), Step: time.Second})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, s := range got.(model.Matrix) {
+				newest[s.Metric.String()] = float64(s.Values[len(s.Values)-1].Value)
+			}
+		case strings.Contains(question, "/query "):
+			got, _, _, err := client.Query(b.Context(), "x", time.Unix(0, 0))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, s := range got.(model.Vector) {
+				newest[s.Metric.String()] = float64(s.Value)
+			}
+		}
+		all[question] = newest
+	}
+	return all
+}
+
+// The names in the benchmark runner are insight-gather and insight-query: a whole answer about all GPUs of a fleet, from the bodies
 // that Prometheus sends to frames, what a GPU takes of that beside what one takes in a tenth of the fleet.
 func BenchmarkGather(b *testing.B) {
 	for _, gpus := range []int{10_000, 100_000} {
-		d := gatheredFleet(b, gpus)
+		d, server := gatheredFleet(b, gpus)
 		for _, kind := range []string{query.TypeHealth, query.TypeBottleneck} {
 			b.Run(fmt.Sprintf("%s-%d", kind, gpus), func(b *testing.B) {
 				ask := func() {
@@ -179,7 +225,22 @@ func BenchmarkGather(b *testing.B) {
 					ask()
 				}
 				each := float64(b.N) * float64(gpus)
-				b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/each, "cpu-nanos-each")
+				spent := cpuTime(b) - before
+				b.ReportMetric(float64(spent.Nanoseconds())/each, "cpu-nanos-each")
+				b.ReportMetric(spent.Seconds()/float64(b.N), "cpu-seconds")
+			})
+			if kind != query.TypeHealth || gpus > 10_000 {
+				continue
+			}
+			b.Run(fmt.Sprintf("client_golang-%d", gpus), func(b *testing.B) {
+				b.ReportAllocs()
+				before := cpuTime(b)
+				for b.Loop() {
+					if got := server.mapped(b); len(got) == 0 {
+						b.Fatal("nothing was asked for")
+					}
+				}
+				b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/float64(b.N)/float64(gpus), "cpu-nanos-each")
 			})
 		}
 	}
