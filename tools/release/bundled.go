@@ -21,6 +21,9 @@ type locked struct {
 	License   string
 }
 
+// modules is the folder that packages are in.
+const modules = "node_modules/"
+
 // inPackage finds the folder of a package in the path of one of its modules: the last node_modules/ and what follows.
 var inPackage = regexp.MustCompile(`^.*?(node_modules/.*)$`)
 
@@ -93,7 +96,7 @@ func packageFolder(source string) string {
 	if found == nil {
 		return ""
 	}
-	before, module, _ := cutLast(found[1], "node_modules/")
+	before, module := cutLast(found[1])
 	parts := strings.Split(module, "/")
 	n := 1
 	if strings.HasPrefix(module, "@") {
@@ -102,19 +105,17 @@ func packageFolder(source string) string {
 	if len(parts) <= n { // a file that the scaffold makes up, right in node_modules
 		return ""
 	}
-	return before + "node_modules/" + path.Join(parts[:n]...)
+	return before + modules + path.Join(parts[:n]...)
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
+// cutLast is what is before and after the last folder of packages, which must be in the path.
+func cutLast(path string) (before, after string) {
+	i := strings.LastIndex(path, modules)
+	return path[:i], path[i+len(modules):]
 }
 
 func npmPart(root, folder string, entry locked) (part, error) {
-	_, name, _ := cutLast(folder, "node_modules/")
+	_, name := cutLast(folder)
 	if entry.Name != "" {
 		name = entry.Name
 	}
