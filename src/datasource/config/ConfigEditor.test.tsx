@@ -161,8 +161,8 @@ describe('agents', () => {
     await user.paste('10.0.0.0/8, *.gpu.example.com\n');
     expect(json().agents?.allow).toEqual(['10.0.0.0/8', '*.gpu.example.com']);
     expect(screen.queryByText('No agent will be dialled')).not.toBeInTheDocument();
-    await user.type(allow, 'gpu-1:9847');
-    expect(screen.getByText(/“gpu-1:9847” is not a host/)).toBeInTheDocument();
+    await user.type(allow, 'gpu-1:98470');
+    expect(screen.getByText(/“gpu-1:98470” has no port after the colon/)).toBeInTheDocument();
     await user.clear(allow);
     expect(json()).toEqual(TWO.jsonData);
   });
