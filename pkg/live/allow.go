@@ -85,7 +85,7 @@ func (l *AllowList) add(text string) error {
 
 // cutPort is an entry without its port, which is 0 where it has none. It is false for a port that is none.
 func cutPort(entry string) (rest string, port uint16, ok bool) {
-	rest, digits := entry, ""
+	var digits string
 	if inside, after, closed := strings.Cut(strings.TrimPrefix(entry, "["), "]"); closed && entry[0] == '[' && strings.Contains(inside, ":") {
 		if after == "" {
 			return inside, 0, true
