@@ -1,5 +1,5 @@
 // Package release makes what is published: the plugin's archive, the agent's archives and packages, what they are made
-// of, and sums of it all. The same sources and compilers give the same bytes, wherever and whenever it is done.
+// of, and sums of it all. The same sources and compilers give the same bytes, whenever it is done.
 package release
 
 import (
