@@ -116,10 +116,10 @@ func TestTooMany(t *testing.T) {
 
 // Silences of before there were negative matchers, and ones that nobody could have meant.
 func TestOddSilences(t *testing.T) {
-	all, err := decodeSilences([]byte(`[
+	all, _, err := decodeSilences([]byte(`[
 		{"id":"old","startsAt":"2026-11-30T09:00:00Z","endsAt":"2026-11-30T10:00:00Z","matchers":[{"name":"node","value":"n1"}]},
 		{"id":"broken","startsAt":"2026-11-30T09:00:00Z","endsAt":"2026-11-30T10:00:00Z","matchers":[{"name":"node","value":"n(","isRegex":true}]},
-		{"id":"empty","startsAt":"2026-11-30T09:00:00Z","endsAt":"2026-11-30T09:00:00Z"},{"id":"undated"}]`))
+		{"id":"empty","startsAt":"2026-11-30T09:00:00Z","endsAt":"2026-11-30T09:00:00Z"},{"id":"undated"}]`), maxSilences)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	assert.True(t, all[0].Matchers[0].Matches("n1"))
@@ -131,8 +131,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(fmt.Sprintf(oneSilence, "2026-11-30T12:00:00Z")))
 	f.Add([]byte(`[null,{}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		alerts, errAlerts := decodeAlerts(body)
-		silences, errSilences := decodeSilences(body)
+		alerts, _, errAlerts := decodeAlerts(body, maxAlerts)
+		silences, _, errSilences := decodeSilences(body, maxSilences)
 		got := merge([]told{{alerts: alerts, silences: silences}, {alerts: slices.Clone(alerts), silences: slices.Clone(silences)}})
 		if errAlerts == nil && len(got.Alerts) > len(alerts) || errSilences == nil && len(got.Silences) > len(silences) {
 			t.Fatal("what is told twice counts twice")

@@ -1,9 +1,11 @@
 package alerts
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -50,37 +52,70 @@ type wireAlert struct {
 // errForeign is for what is no answer of Alertmanager.
 var errForeign = errors.New("what answers is no Alertmanager: check its URL")
 
-// decodeAlerts reads the list of alerts. One without a name or a start is left out.
-func decodeAlerts(body []byte) ([]Alert, error) {
-	var list []wireAlert
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, errForeign
+// each reads a list's entries one by one, so that a great many tiny ones cost no more than their text.
+func each[T any](body []byte, take func(T)) error {
+	entries := json.NewDecoder(bytes.NewReader(body))
+	switch start, err := entries.Token(); {
+	case err != nil:
+		return errForeign
+	case start == json.Delim('['):
+		for entries.More() {
+			var one T
+			if entries.Decode(&one) != nil {
+				return errForeign
+			}
+			take(one)
+		}
+		if _, err := entries.Token(); err != nil {
+			return errForeign
+		}
+	case start != nil: // null is an empty list
+		return errForeign
 	}
-	var all []Alert
-	for _, w := range list {
-		name := w.Labels["alertname"]
-		if name == "" || w.StartsAt.IsZero() || len(w.Labels) > maxLabels {
-			continue
-		}
-		a := Alert{
-			Fingerprint: w.Fingerprint, Name: shorten(name), Cluster: shorten(w.Labels["cluster"]), Labels: make(map[string]string, len(w.Labels)),
-			Summary: oneLine(cmp.Or(w.Annotations["summary"], w.Annotations["description"], w.Annotations["message"])),
-			Starts:  w.StartsAt.UTC(), Ends: w.EndsAt.UTC(),
-		}
-		for label, value := range w.Labels {
-			a.Labels[shorten(label)] = shorten(value)
-		}
-		switch {
-		case len(w.Status.SilencedBy) > 0:
-			a.Suppressed = "silenced"
-		case len(w.Status.InhibitedBy) > 0:
-			a.Suppressed = "inhibited by another alert"
-		case len(w.Status.MutedBy) > 0:
-			a.Suppressed = "muted at this time"
-		}
-		all = append(all, a)
+	if _, err := entries.Token(); !errors.Is(err, io.EOF) {
+		return errForeign
 	}
-	return all, nil
+	return nil
+}
+
+// decodeAlerts reads the list of alerts, the first most of them, and says how many there are. One without a name or a start is
+// left out.
+func decodeAlerts(body []byte, most int) (all []Alert, n int, err error) {
+	err = each(body, func(w wireAlert) {
+		if a, ok := w.alert(); ok {
+			if n++; n <= most {
+				all = append(all, a)
+			}
+		}
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return all, n, nil
+}
+
+func (w wireAlert) alert() (Alert, bool) {
+	name := w.Labels["alertname"]
+	if name == "" || w.StartsAt.IsZero() || len(w.Labels) > maxLabels {
+		return Alert{}, false
+	}
+	a := Alert{
+		Fingerprint: w.Fingerprint, Name: shorten(name), Cluster: shorten(w.Labels["cluster"]), Labels: make(map[string]string, len(w.Labels)),
+		Summary: oneLine(cmp.Or(w.Annotations["summary"], w.Annotations["description"], w.Annotations["message"])),
+		Starts:  w.StartsAt.UTC(), Ends: w.EndsAt.UTC(),
+	}
+	for label, value := range w.Labels {
+		a.Labels[shorten(label)] = shorten(value)
+	}
+	switch {
+	case len(w.Status.SilencedBy) > 0:
+		a.Suppressed = "silenced"
+	case len(w.Status.InhibitedBy) > 0:
+		a.Suppressed = "inhibited by another alert"
+	case len(w.Status.MutedBy) > 0:
+		a.Suppressed = "muted at this time"
+	}
+	return a, true
 }
 
 type wireSilence struct {
@@ -100,30 +135,35 @@ type wireSilence struct {
 	} `json:"matchers"`
 }
 
-// decodeSilences reads the list of silences. One that lasts for no time is left out.
-func decodeSilences(body []byte) ([]Silence, error) {
-	var list []wireSilence
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, errForeign
-	}
-	var all []Silence
-	for _, w := range list {
+// decodeSilences reads the list of silences, the first most of them, and says how many there are. One that lasts for no time is
+// left out.
+func decodeSilences(body []byte, most int) (all []Silence, n int, err error) {
+	err = each(body, func(w wireSilence) {
 		if w.ID == "" || w.StartsAt.IsZero() || !w.EndsAt.After(w.StartsAt) || len(w.Matchers) > maxMatchers {
-			continue
+			return
 		}
-		s := Silence{
-			ID: shorten(w.ID), State: shorten(w.Status.State), By: oneLine(w.CreatedBy), Comment: oneLine(w.Comment), Starts: w.StartsAt.UTC(), Ends: w.EndsAt.UTC(),
+		if n++; n <= most {
+			all = append(all, w.silence())
 		}
-		for _, m := range w.Matchers {
-			one := Matcher{Name: shorten(m.Name), Value: shorten(m.Value), Regex: m.IsRegex, Equal: m.IsEqual == nil || *m.IsEqual}
-			if one.Regex && len(m.Value) <= maxText {
-				one.compiled, _ = regexp.Compile("^(?s:" + m.Value + ")$") // one that is no expression matches nothing
-			}
-			s.Matchers = append(s.Matchers, one)
-		}
-		all = append(all, s)
+	})
+	if err != nil {
+		return nil, 0, err
 	}
-	return all, nil
+	return all, n, nil
+}
+
+func (w wireSilence) silence() Silence {
+	s := Silence{
+		ID: shorten(w.ID), State: shorten(w.Status.State), By: oneLine(w.CreatedBy), Comment: oneLine(w.Comment), Starts: w.StartsAt.UTC(), Ends: w.EndsAt.UTC(),
+	}
+	for _, m := range w.Matchers {
+		one := Matcher{Name: shorten(m.Name), Value: shorten(m.Value), Regex: m.IsRegex, Equal: m.IsEqual == nil || *m.IsEqual}
+		if one.Regex && len(m.Value) <= maxText {
+			one.compiled, _ = regexp.Compile("^(?s:" + m.Value + ")$") // one that is no expression matches nothing
+		}
+		s.Matchers = append(s.Matchers, one)
+	}
+	return s
 }
 
 // shorten cuts a text that is longer than anybody reads.

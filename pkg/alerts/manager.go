@@ -123,11 +123,12 @@ func (m Manager) ask(ctx context.Context) told {
 
 // takeAlerts reads an answer with alerts, or notes why there is none.
 func (t *told) takeAlerts(body []byte, err error) {
+	n := 0
 	if err == nil {
-		t.alerts, err = decodeAlerts(body)
+		t.alerts, n, err = decodeAlerts(body, maxAlerts)
 	}
 	t.failed(err)
-	t.alerts = t.alerts[:t.cut(len(t.alerts), maxAlerts, "alerts")]
+	t.cut(n, len(t.alerts), "alerts")
 	for i := range t.alerts {
 		if t.alerts[i].Cluster == "" {
 			t.alerts[i].Cluster = t.manager.Cluster
@@ -138,11 +139,12 @@ func (t *told) takeAlerts(body []byte, err error) {
 
 // takeSilences reads an answer with silences, or notes why there is none.
 func (t *told) takeSilences(body []byte, err error) {
+	n := 0
 	if err == nil {
-		t.silences, err = decodeSilences(body)
+		t.silences, n, err = decodeSilences(body, maxSilences)
 	}
 	t.failed(err)
-	t.silences = t.silences[:t.cut(len(t.silences), maxSilences, "silences")]
+	t.cut(n, len(t.silences), "silences")
 	for i := range t.silences {
 		t.silences[i].Cluster, t.silences[i].From = t.manager.Cluster, []string{t.manager.ID}
 	}
@@ -155,12 +157,11 @@ func (t *told) failed(err error) {
 	}
 }
 
-// cut is how many of a list are kept, and says so when not all are.
-func (t *told) cut(n, most int, what string) int {
-	if n > most {
-		t.leftOut = append(t.leftOut, fmt.Sprintf("%s has %d %s, of which %d are read", t.manager.ID, n, what, most))
+// cut says so when not all of a list are kept.
+func (t *told) cut(n, kept int, what string) {
+	if n > kept {
+		t.leftOut = append(t.leftOut, fmt.Sprintf("%s has %d %s, of which %d are read", t.manager.ID, n, what, kept))
 	}
-	return min(n, most)
 }
 
 // errLarge is for an answer that is not read to its end.
