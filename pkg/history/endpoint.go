@@ -156,10 +156,11 @@ func (e *endpoint) attempt(ctx context.Context, path string, form url.Values, re
 	case err != nil:
 		return nil, e.answerError(resp, body.text, err)
 	case a.Status == "error":
-		return nil, e.refusal(resp.StatusCode, a.ErrorType, a.Error)
+		return nil, e.refusal(resp, a.ErrorType, a.Error)
 	case a.Status != "success" || !a.found:
 		return nil, e.answerError(resp, body.text, nil)
 	}
+	a.Warnings, a.Infos = citedAll(resp, a.Warnings), citedAll(resp, a.Infos)
 	return a, nil
 }
 

@@ -126,7 +126,7 @@ func (e *endpoint) exemplars(ctx context.Context, expr string, w query.Window) (
 	case err != nil:
 		return nil, e.answerError(resp, body, err)
 	case a.Status == "error":
-		return nil, e.refusal(resp.StatusCode, a.ErrorType, a.Error)
+		return nil, e.refusal(resp, a.ErrorType, a.Error)
 	}
 	var all []gpu.Exemplar
 	for _, s := range a.Data {

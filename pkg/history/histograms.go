@@ -115,7 +115,7 @@ func (e *endpoint) histograms(ctx context.Context, expr string, instant bool, w 
 	case err != nil:
 		return nil, e.answerError(resp, body, err)
 	case a.Status == "error":
-		return nil, e.refusal(resp.StatusCode, a.ErrorType, a.Error)
+		return nil, e.refusal(resp, a.ErrorType, a.Error)
 	}
 	var all []gpu.Histogram
 	for _, s := range a.Data.Result {

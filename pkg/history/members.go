@@ -161,7 +161,7 @@ func (e *endpoint) eachSet(resp *http.Response, body []byte, file *cardfile, tak
 		return e.answerError(resp, body, jsonProblem(body, problem))
 	}
 	if said.Status == "error" {
-		return e.refusal(resp.StatusCode, said.ErrorType, said.Error)
+		return e.refusal(resp, said.ErrorType, said.Error)
 	}
 	return e.answerError(resp, body, err)
 }

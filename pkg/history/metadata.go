@@ -96,7 +96,7 @@ func (e *endpoint) list(ctx context.Context, path string, form url.Values, into 
 	switch answer.Status {
 	case "success":
 	case "error":
-		return e.refusal(resp.StatusCode, answer.ErrorType, answer.Error)
+		return e.refusal(resp, answer.ErrorType, answer.Error)
 	default:
 		return e.answerError(resp, body, nil)
 	}

@@ -20,7 +20,7 @@ import (
 // statusError explains an answer whose status is not 2xx. It never quotes HTML.
 func (e *endpoint) statusError(resp *http.Response, body []byte) *Error {
 	out := &Error{Endpoint: e.ID, Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), e.now())}
-	said := serverMessage(body)
+	said := serverMessage(resp, body)
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	switch code := resp.StatusCode; {
 	case code >= 300 && code < 400:
@@ -82,16 +82,16 @@ func (e *endpoint) redirectError(out *Error, resp *http.Response) *Error {
 		out.Message = fmt.Sprintf("answered %d without saying where to go; %s", resp.StatusCode, checkPath)
 	case looksLikeLogin(target.Path) && target.Hostname() == resp.Request.URL.Hostname():
 		out.Kind = KindUnauthorized
-		out.Message = fmt.Sprintf("redirects (%d) to a login page, %s; use a URL or credentials that need no login", resp.StatusCode, clean(target.Path))
+		out.Message = fmt.Sprintf("redirects (%d) to a login page, %s; use a URL or credentials that need no login", resp.StatusCode, cited(resp, target.Path))
 	case target.Hostname() == resp.Request.URL.Hostname() && target.Scheme != resp.Request.URL.Scheme:
 		out.Message = fmt.Sprintf("redirects (%d) to %s://%s; begin the endpoint's URL like that", resp.StatusCode, target.Scheme, target.Host)
 	case target.Host != resp.Request.URL.Host:
 		out.Kind = KindUnauthorized
 		out.Message = fmt.Sprintf("redirects to another host, %s, probably a login page; use a URL or credentials that need no login. "+
-			"Redirects to other hosts are not followed, because they would be sent the credentials", target.Host)
+			"Redirects to other hosts are not followed, because they would be sent the credentials", cited(resp, target.Host))
 	default:
 		clean := url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path}
-		out.Message = fmt.Sprintf("redirects (%d) to %s; use that address as the endpoint's URL, up to /api/v1", resp.StatusCode, clean.String())
+		out.Message = fmt.Sprintf("redirects (%d) to %s; use that address as the endpoint's URL, up to /api/v1", resp.StatusCode, cited(resp, clean.String()))
 	}
 	return out
 }
@@ -132,7 +132,7 @@ func (e *endpoint) answerError(resp *http.Response, body []byte, err error) *Err
 	case bytes.Contains(lower, []byte(`"resulttype":"streams"`)):
 		out.Message = "this is Loki, not Prometheus; use the URL of the Prometheus server"
 	case err != nil:
-		out.Message = fmt.Sprintf("the answer is not what Prometheus sends (%s); %s", err, checkPath)
+		out.Message = fmt.Sprintf("the answer is not what Prometheus sends (%s); %s", cited(resp, err.Error()), checkPath)
 	default:
 		out.Message = "the answer is JSON, but not what Prometheus sends; " + checkPath
 	}
@@ -140,21 +140,21 @@ func (e *endpoint) answerError(resp *http.Response, body []byte, err error) *Err
 }
 
 // refusal explains an answer that was sent with a good status and yet reports an error.
-func (e *endpoint) refusal(status int, errorType, message string) *Error {
+func (e *endpoint) refusal(resp *http.Response, errorType, message string) *Error {
 	kind := KindBadQuery
 	switch errorType {
 	case "timeout", "unavailable", "internal", "canceled":
 		kind = KindUnavailable
 	}
-	message = explain(clean(message))
+	message = explain(cited(resp, message))
 	if message == "" {
-		message = strings.TrimSpace("the server refused the query and does not say why " + clean(errorType))
+		message = strings.TrimSpace("the server refused the query and does not say why " + cited(resp, errorType))
 	}
-	return &Error{Endpoint: e.ID, Status: status, Kind: kind, Message: message}
+	return &Error{Endpoint: e.ID, Status: resp.StatusCode, Kind: kind, Message: message}
 }
 
 // serverMessage is the error of a Prometheus answer, "" when the body is something else.
-func serverMessage(body []byte) string {
+func serverMessage(resp *http.Response, body []byte) string {
 	var answer struct {
 		Error   string `json:"error"`
 		Message string `json:"message"`
@@ -165,7 +165,7 @@ func serverMessage(body []byte) string {
 	if answer.Error == "" {
 		answer.Error = answer.Message
 	}
-	return clean(answer.Error)
+	return cited(resp, answer.Error)
 }
 
 // clean makes a server's text one line of bounded length without control characters.

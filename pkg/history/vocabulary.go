@@ -124,7 +124,7 @@ func (e *endpoint) names(ctx context.Context, path, match string) ([]string, err
 	case "success":
 		return list.Data, nil
 	case "error":
-		return nil, e.refusal(resp.StatusCode, list.ErrorType, list.Error)
+		return nil, e.refusal(resp, list.ErrorType, list.Error)
 	}
 	return nil, e.answerError(resp, body, nil)
 }
