@@ -60,6 +60,21 @@ test('a MIG instance is asked for by GPU and instance', async () => {
   expect(grafana.source.queries[0]).toMatchObject({ gpus: ['GPU-a'], migs: ['GPU-a/7'] });
 });
 
+test('a MIG instance and its GPU are called as people call them once the inventory is there', async () => {
+  const instance = { mig_id: ['7'], mig_profile: ['1g.18gb'], model: ['NVIDIA H200'] };
+  grafana.source = new FakeSource({ inventory: [tableFrame('inventory', { ...PLACE, ...instance })] });
+  show('/nodes/north/n1/gpus/GPU-a/mig/7');
+  expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('MIG #7');
+  expect(await screen.findByRole('heading', { level: 1, name: 'MIG 1g.18gb #7' })).toBeInTheDocument();
+  expect(within(screen.getByRole('list', { name: 'Panels' })).queryByText(/^Power /)).not.toBeInTheDocument();
+});
+
+test('a GPU that no inventory has keeps the name in its address', async () => {
+  show('/nodes/north/n1/gpus/GPU-b');
+  await screen.findByText('It is hot');
+  expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('GPU-b');
+});
+
 test('no process is not said to be none where nobody could tell', async () => {
   show('/nodes/-/n1');
   expect(await (await region('Processes now')).findByText(/told by the Warpwatch agent alone/)).toBeInTheDocument();

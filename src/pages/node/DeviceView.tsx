@@ -1,4 +1,4 @@
-import React from 'react';
+import React, { useEffect } from 'react';
 
 import { type GpuQuery } from '../../datasource/types';
 import { ExploreLink } from '../shared/Actions';
@@ -13,11 +13,13 @@ import { HealthList } from '../health/HealthList';
 import { healthQuery } from '../health/healthQuery';
 import { EVENT_COLUMNS, INVENTORY_COLUMNS, PROCESS_COLUMNS } from './columns';
 import { panelsOf } from './panels';
-import { type Place, type PlaceScope } from './place';
+import { type Called, calledIn, type Place, type PlaceScope } from './place';
 
 interface Props extends PageView {
   place: Place;
   scope: PlaceScope;
+  /** Told once the inventory says what the place's GPU is called. */
+  onCalled: (called: Called) => void;
 }
 
 /** All that is known of a place: health, what it is and whose, how it runs, what holds it back, processes and events. */
@@ -56,9 +58,16 @@ function HealthOf({ uid, state, tick, scope, place }: Props) {
   );
 }
 
-function Inventory({ uid, state, tick, scope }: Props) {
+function Inventory({ uid, state, tick, scope, place, onCalled }: Props) {
   const queries: GpuQuery[] = [{ refId: 'A', queryType: 'inventory', ...scope }];
   const answer = useQueries(uid, queries, state.range, tick);
+  const frames = answer.value?.frames;
+  useEffect(() => {
+    const called = calledIn(rowsOf(frameNamed(frames, 'inventory')), place.gpu);
+    if (called) {
+      onCalled(called);
+    }
+  }, [frames, place.gpu, onCalled]);
   return (
     <TableSection
       title="GPUs and MIG instances"

@@ -9,9 +9,17 @@ const CHARTS: Array<[title: string, metric: string]> = [
   ['Temperature', 'gpu_temperature_celsius'],
 ];
 
+/** A MIG instance has no power and no temperature of its own. */
+const MIG_CHARTS: typeof CHARTS = [
+  ['SM active', 'gpu_sm_active_ratio'],
+  ['Memory used', 'gpu_memory_used_bytes'],
+  ['Tensor cores active', 'gpu_tensor_active_ratio'],
+  ['Memory bandwidth', 'gpu_dram_active_ratio'],
+];
+
 /** What is drawn of a place: what holds it back over time, and the values that tell most. */
 export function panelsOf(scope: PlaceScope): PanelSpec[] {
-  const charts = CHARTS.map(([title, metric]): PanelSpec => {
+  const charts = (scope.migs ? MIG_CHARTS : CHARTS).map(([title, metric]): PanelSpec => {
     const query: GpuQuery = { refId: 'A', queryType: 'metric', metric, ...scope };
     return {
       title,
@@ -30,7 +38,7 @@ export function panelsOf(scope: PlaceScope): PanelSpec[] {
         mergeValues: true,
         showValue: 'auto',
         rowHeight: 0.9,
-        legend: { showLegend: true, placement: 'bottom' },
+        legend: { displayMode: 'list', showLegend: true, placement: 'bottom' },
       },
       wide: true,
       height: 320,
