@@ -48,12 +48,14 @@ function Entry({ book }: { book: Runbook }) {
   ];
   return (
     <li className={styles.entry}>
-      <TextLink href={runbookPath(book.id)} inline={false}>
-        {book.title}
-      </TextLink>
-      <Text color="secondary" variant="bodySmall">
-        {names.join(' · ')}
-      </Text>
+      <div className={styles.head}>
+        <TextLink href={runbookPath(book.id)} inline={false}>
+          {book.title}
+        </TextLink>
+        <Text color="secondary" variant="bodySmall">
+          {names.join(' · ')}
+        </Text>
+      </div>
       <div>{book.meaning}</div>
     </li>
   );
@@ -68,4 +70,5 @@ const getStyles = (theme: GrafanaTheme2) => ({
     borderTop: `1px solid ${theme.colors.border.weak}`,
     breakInside: 'avoid',
   }),
+  head: css({ display: 'flex', flexWrap: 'wrap', alignItems: 'baseline', columnGap: theme.spacing(1) }),
 });
