@@ -41,6 +41,7 @@ type fakePast struct {
 	rules    *history.Result // of recording rules; nil when there are none
 	status   []history.EndpointStatus
 	coverage history.Coverage
+	recorded []history.Recorded
 
 	inventory history.Inventory
 	events    history.Events
@@ -50,6 +51,10 @@ type fakePast struct {
 func (f *fakePast) Alerts(context.Context, query.Scope, query.Window) history.Alerts { return f.alerts }
 
 func (f *fakePast) Coverage(context.Context, query.Scope) history.Coverage { return f.coverage }
+
+func (f *fakePast) Recorded(context.Context) ([]history.Recorded, []gpu.Notice, error) {
+	return f.recorded, f.notices, f.err
+}
 
 func (f *fakePast) Metric(_ context.Context, q query.Query, _ catalog.Metric, w query.Window) history.Result {
 	result := history.Result{Notices: f.notices, Err: f.err, Step: w.Step, Executed: "metric"}

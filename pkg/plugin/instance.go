@@ -32,6 +32,7 @@ type past interface {
 	Rollup(ctx context.Context, q query.Query, m catalog.Metric, w query.Window) (history.Result, bool)
 	PromQLTable(ctx context.Context, q query.Query, w query.Window) history.Result
 	Coverage(ctx context.Context, scope query.Scope) history.Coverage
+	Recorded(ctx context.Context) ([]history.Recorded, []gpu.Notice, error)
 	Devices(ctx context.Context) ([]gpu.Device, []gpu.Notice)
 	Members(ctx context.Context, scope query.Scope, from, to time.Time) ([]history.Member, []gpu.Notice, error)
 	Inventory(ctx context.Context, scope query.Scope, w query.Window, metrics []catalog.Metric) history.Inventory

@@ -34,6 +34,7 @@ func (d *Datasource) newResources() backend.CallResourceHandler {
 		"variables": d.serveVariables,
 		"agents":    d.serveAgents,
 		"coverage":  d.serveCoverage,
+		"rules":     d.serveRules,
 
 		"agents/page": d.serveAgentsPage,
 	} {
@@ -53,7 +54,7 @@ func (d *Datasource) newResources() backend.CallResourceHandler {
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		d.respond(w, r, http.StatusNotFound, errorBody{"there is no such resource: metrics, variables, agents and coverage are served"})
+		d.respond(w, r, http.StatusNotFound, errorBody{"there is no such resource: metrics, variables, agents, coverage and rules are served"})
 	})
 	return httpadapter.New(mux)
 }

@@ -125,8 +125,8 @@ func TestResourceErrors(t *testing.T) {
 			method, url, body string
 			status            int
 		}{
-			{http.MethodGet, "nothing", "metrics, variables, agents and coverage", http.StatusNotFound},
-			{http.MethodGet, "metrics/x", "metrics, variables, agents and coverage", http.StatusNotFound},
+			{http.MethodGet, "nothing", "metrics, variables, agents, coverage and rules", http.StatusNotFound},
+			{http.MethodGet, "metrics/x", "metrics, variables, agents, coverage and rules", http.StatusNotFound},
 			{http.MethodPost, "metrics", "only GET", http.StatusMethodNotAllowed},
 			{http.MethodGet, "variables", `kind \"\" is not known: use one of cluster, node, gpu, mig, model, profile, namespace, pod, job`, http.StatusBadRequest},
 			{http.MethodGet, "variables?kind=rack", `kind \"rack\"`, http.StatusBadRequest},

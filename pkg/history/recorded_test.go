@@ -1,0 +1,59 @@
+package history
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/warpwatch/warpwatch/pkg/history/promtest"
+)
+
+func TestRecordedNamesRulesThatAreEvaluated(t *testing.T) {
+	s := &promtest.Store{}
+	now := time.Now()
+	for _, name := range []string{
+		"gpu:power_watts:sum_by_node", "node:gpu_reporting:count", "serve:workload:info", "gpu_power_watts", "instance:cpu:rate5m",
+	} {
+		s.Add(map[string]string{"__name__": name, "node": "n1"}, promtest.Point{Time: now.UnixMilli(), Value: 1})
+	}
+	list, notices, err := open(t, s).Recorded(context.Background())
+	if err != nil || len(notices) > 0 || len(list) != 1 {
+		t.Fatal(list, notices, err)
+	}
+	want := []string{"gpu:power_watts:sum_by_node", "node:gpu_reporting:count", "serve:workload:info"}
+	if got := list[0]; got.Cluster != "north" || got.Endpoint != "p0" || !slices.Equal(got.Names, want) {
+		t.Errorf("%+v", got)
+	}
+	// Rules that were taken out long ago are not evaluated.
+	asked := s.Requests()
+	_, text, _ := strings.Cut(asked[len(asked)-1], "/values ")
+	form, err := url.ParseQuery(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, err := strconv.ParseInt(form.Get("start"), 10, 64)
+	if err != nil || now.Unix()-start > 3600 || now.Unix()-start < 60 {
+		t.Errorf("asked %q", asked)
+	}
+}
+
+func TestRecordedSaysWhichServerCouldNot(t *testing.T) {
+	refuses := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) })
+	h := openAt(t, Endpoint{ID: "south", Cluster: "south", URL: promtest.Serve(t, &promtest.Store{})},
+		Endpoint{ID: "north", Cluster: "north", URL: promtest.Serve(t, refuses)})
+	list, notices, err := h.Recorded(context.Background())
+	if err != nil || len(list) != 1 || list[0].Endpoint != "south" || list[0].Names == nil {
+		t.Fatal(list, err)
+	}
+	if len(notices) != 1 || !strings.Contains(notices[0].Text, "north") {
+		t.Error(notices)
+	}
+	if _, _, err := openAt(t, Endpoint{ID: "north", Cluster: "north", URL: promtest.Serve(t, refuses)}).Recorded(context.Background()); err == nil {
+		t.Error("nobody answered, and no error")
+	}
+}
