@@ -1,24 +1,29 @@
 package live
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/netip"
 	"net/url"
-	"sync/atomic"
 	"syscall"
+
+	"github.com/gobwas/ws"
 )
 
 // streamPath is where agents have their stream.
 const streamPath = "/api/v1/stream"
 
+// answerBytes is what may be read of an answer to a handshake.
+const answerBytes = 64 << 10
+
 // access is a way to reach agents.
 type access struct {
-	client    *http.Client
-	header    http.Header
+	dialer    ws.Dialer
 	encrypted bool
 	proxied   bool // names are resolved elsewhere
 }
@@ -38,7 +43,7 @@ func newAccesses(cfg Config) accesses {
 }
 
 func newAccess(cfg Config, g Group) access {
-	return access{client: newClient(cfg, g), header: g.Header, encrypted: g.Encrypted, proxied: g.DialContext != nil}
+	return access{dialer: newDialer(cfg, g), encrypted: g.Encrypted, proxied: g.DialContext != nil}
 }
 
 // access is how a host is reached.
@@ -51,29 +56,25 @@ func (h *Hub) access(host string) access {
 	return h.accesses.others
 }
 
-// newClient makes the HTTP client of the handshakes. It keeps no connections, follows no redirects, uses no proxy from
-// the environment, and connects only to what the allow-list has.
-func newClient(cfg Config, g Group) *http.Client {
+// newDialer makes the dialer of the handshakes. It follows no redirects, uses no proxy from the environment, and connects
+// only to what the allow-list has.
+func newDialer(cfg Config, g Group) ws.Dialer {
 	dial := g.DialContext
 	if dial == nil {
 		dial = guardedDial(cfg.Allow)
-	}
-	timed := func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, cfg.DialTimeout)
-		defer cancel()
-		return dial(ctx, network, address)
 	}
 	encryption := g.TLS.Clone()
 	if encryption == nil {
 		encryption = &tls.Config{}
 	}
 	encryption.MinVersion = max(encryption.MinVersion, tls.VersionTLS12)
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext: timed, TLSClientConfig: encryption, TLSHandshakeTimeout: cfg.HandshakeTimeout,
-			DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
+	return ws.Dialer{
+		NetDial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, cfg.DialTimeout)
+			defer cancel()
+			return dial(ctx, network, address)
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		TLSConfig: encryption, Header: ws.HandshakeHeaderHTTP(g.Header),
 	}
 }
 
@@ -130,22 +131,54 @@ func (h *Hub) dial(ctx context.Context, t Target) (*socket, *Error) {
 	if refused != nil {
 		return nil, refused
 	}
-	address := url.URL{Scheme: "http", Host: t.Address, Path: streamPath}
+	address := url.URL{Scheme: "ws", Host: t.Address, Path: streamPath}
 	if t.Scheme == "https" {
-		address.Scheme = "https"
+		address.Scheme = "wss"
 	}
-	var greeted atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { greeted.Store(true) }})
-	conn, response, err := handshake(traced, via.client, address.String(), via.header)
+	conn, early, response, err := handshake(ctx, via.dialer, address.String())
 	if err != nil {
-		if cause := context.Cause(ctx); cause != nil && greeted.Load() {
+		got := handshaking
+		if conn == nil {
+			got = dialling
+		} else if cause := context.Cause(ctx); cause != nil {
 			err = cause
-		}
-		got := dialling
-		if greeted.Load() {
-			got = handshaking
 		}
 		return nil, classify(t, err, response, got)
 	}
-	return newSocket(conn, h.cfg.ReadLimit), nil
+	return newSocket(conn, early, h.cfg.ReadLimit), nil
+}
+
+// handshake asks for a WebSocket. Where it fails the connection is closed, and nil if there never was one, and the
+// response is what was answered instead of a WebSocket, nil if nothing was.
+func handshake(ctx context.Context, d ws.Dialer, address string) (net.Conn, *bufio.Reader, *http.Response, error) {
+	var conn net.Conn
+	d.WrapConn = func(made net.Conn) net.Conn {
+		conn = made
+		return &answered{made, answerBytes}
+	}
+	var response *http.Response
+	d.OnStatusError = func(status int, _ []byte, answer io.Reader) {
+		var err error
+		if response, err = http.ReadResponse(bufio.NewReader(answer), nil); err != nil {
+			response = &http.Response{StatusCode: status}
+		}
+	}
+	_, early, _, err := d.Dial(ctx, address)
+	return conn, early, response, err
+}
+
+// answered is a connection of which only so much is read: the dialer takes lines of any length.
+type answered struct {
+	net.Conn
+
+	left int
+}
+
+func (a *answered) Read(p []byte) (int, error) {
+	if a.left <= 0 {
+		return 0, errors.New("the answer is too long")
+	}
+	n, err := a.Conn.Read(p[:min(len(p), a.left)])
+	a.left -= n
+	return n, err
 }

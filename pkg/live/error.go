@@ -15,6 +15,9 @@ import (
 	"syscall"
 	"unicode"
 
+	"github.com/gobwas/ws"
+	"github.com/gobwas/ws/wsutil"
+
 	"github.com/warpwatch/warpwatch/pkg/wire"
 )
 
@@ -111,7 +114,7 @@ func explain(err error, response *http.Response, got stage) (kind Kind, what, re
 		version *wire.VersionError
 		garbage *garbageError
 		mixed   *disorderError
-		closed  *closedError
+		closed  wsutil.ClosedError
 	)
 	switch {
 	case errors.As(err, &denied):
@@ -129,7 +132,7 @@ func explain(err error, response *http.Response, got stage) (kind Kind, what, re
 	case errors.Is(err, errIdle):
 		return KindTimeout, "neither samples nor heartbeats come any more", "connecting again"
 	case errors.As(err, &closed):
-		return KindClosed, fmt.Sprintf("it ended the stream (%d%s)", closed.code, printable(closed.reason)), "connecting again"
+		return KindClosed, fmt.Sprintf("it ended the stream (%d%s)", closed.Code, printable(closed.Reason)), "connecting again"
 	}
 	if kind, what, remedy, ok := explainTLS(err); ok {
 		return kind, what, remedy
@@ -218,8 +221,11 @@ func explainNetwork(err error, got stage) (kind Kind, what, remedy string) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
 		return KindClosed, "the connection broke", "connecting again"
-	case errors.Is(err, errTooBig):
+	case errors.Is(err, wsutil.ErrMessageTooLarge):
 		return KindGarbage, "it sends messages larger than any agent's", "check that the address is a warpwatch-agent's"
+	case errors.Is(err, ws.ErrHandshakeBadProtocol):
+		// Go's servers of TLS do that.
+		return KindGarbage, "it does not answer in HTTP/1.1", "set the agents' scheme to https in the data source's settings if they use TLS"
 	case got == streaming:
 		return KindGarbage, "its stream breaks the WebSocket protocol", "check that the address is a warpwatch-agent's, and the proxies between"
 	case got == handshaking:

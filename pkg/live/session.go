@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gobwas/ws"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
@@ -118,14 +119,14 @@ func (s *session) next() error {
 }
 
 // take reads the message that came.
-func (s *session) take(kind opcode) error {
+func (s *session) take(kind ws.OpCode) error {
 	// Only now: most connections wait most of the time.
 	buffer := s.node.hub.buffer()
 	if err := s.conn.read(buffer); err != nil {
 		return err
 	}
 	arrived := time.Now()
-	if kind != opBinary {
+	if kind != ws.OpBinary {
 		return &garbageError{"it sends text where binary messages belong"}
 	}
 	first := s.began.IsZero()
@@ -177,7 +178,7 @@ func (s *session) request() error {
 	if err != nil {
 		return err
 	}
-	if err := s.conn.write(opBinary, raw); err != nil {
+	if err := s.conn.send(raw); err != nil {
 		return err
 	}
 	n.mu.Lock()

@@ -1,8 +1,11 @@
 package live
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha1" //nolint:gosec // RFC 6455 wants it
+	"encoding/base64"
 	"encoding/binary"
 	"io"
 	"net"
@@ -14,18 +17,24 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/gobwas/ws"
+	"github.com/gobwas/ws/wsutil"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
-// scripted is a connection whose other end sends bytes, a few at a time, and remembers what it is sent.
+// scripted is a connection whose other end sends bytes, and remembers what it is sent.
 type scripted struct {
+	net.Conn
 	io.Reader
+
 	sent bytes.Buffer
 }
 
-func (s *scripted) Write(p []byte) (int, error) { return s.sent.Write(p) }
-func (*scripted) Close() error                  { return nil }
+func (s *scripted) Read(p []byte) (int, error)     { return s.Reader.Read(p) }
+func (s *scripted) Write(p []byte) (int, error)    { return s.sent.Write(p) }
+func (*scripted) SetWriteDeadline(time.Time) error { return nil }
+func (*scripted) Close() error                     { return nil }
 
 // appendFrame writes a frame as servers do.
 func appendFrame(out []byte, head byte, payload []byte) []byte {
@@ -42,14 +51,15 @@ func appendFrame(out []byte, head byte, payload []byte) []byte {
 }
 
 // unmask reads a frame as readers write them.
-func unmask(t require.TestingT, raw []byte) (op opcode, payload []byte) {
-	require.GreaterOrEqual(t, len(raw), 6)
-	require.NotZero(t, raw[1]&0x80, "readers mask what they send")
-	require.Less(t, raw[1]&0x7f, byte(126), "control frames are short")
-	for i, b := range raw[6:] {
-		payload = append(payload, b^raw[2+i%4])
-	}
-	return opcode(raw[0] & 0xf), payload
+func unmask(t require.TestingT, from io.Reader) (op ws.OpCode, payload string) {
+	header, err := ws.ReadHeader(from)
+	require.NoError(t, err)
+	require.True(t, header.Masked, "readers mask what they send")
+	raw := make([]byte, header.Length)
+	_, err = io.ReadFull(from, raw)
+	require.NoError(t, err)
+	ws.Cipher(raw, header.Mask, 0)
+	return header.OpCode, string(raw)
 }
 
 // oneByte hands out a byte at a time, as a slow network may.
@@ -72,13 +82,13 @@ func TestSocketReadsMessages(t *testing.T) {
 		pings := 0
 		ping := func() {
 			if rapid.Bool().Draw(t, "ping") {
-				raw = appendFrame(raw, 0x80|byte(opPing), []byte("still there?"))
+				raw = appendFrame(raw, 0x80|byte(ws.OpPing), []byte("still there?"))
 				pings++
 			}
 		}
 		for range rapid.IntRange(1, 4).Draw(t, "messages") {
 			var message []byte
-			op := byte(opBinary)
+			op := byte(ws.OpBinary)
 			frames := rapid.IntRange(1, 3).Draw(t, "frames")
 			for i := range frames {
 				size := rapid.OneOf(rapid.IntRange(0, 200), rapid.IntRange(500, 530), rapid.IntRange(65_500, 65_600)).Draw(t, "size")
@@ -88,7 +98,7 @@ func TestSocketReadsMessages(t *testing.T) {
 					op |= 0x80
 				}
 				raw = appendFrame(raw, op, part)
-				op = byte(opContinuation)
+				op = byte(ws.OpContinuation)
 				message = append(message, part...)
 			}
 			want = append(want, message)
@@ -97,26 +107,23 @@ func TestSocketReadsMessages(t *testing.T) {
 		if rapid.Bool().Draw(t, "slow") {
 			conn.Reader = &oneByte{raw}
 		}
-		s := newSocket(conn, 1<<20)
+		s := newSocket(conn, nil, 1<<20)
 		for _, message := range want {
 			kind, err := s.wait()
 			require.NoError(t, err)
-			require.Equal(t, opBinary, kind)
+			require.Equal(t, ws.OpBinary, kind)
 			var got bytes.Buffer
 			require.NoError(t, s.read(&got))
 			require.True(t, bytes.Equal(message, got.Bytes()))
 		}
 		_, err := s.wait()
 		require.ErrorIs(t, err, io.EOF)
-		pongs := conn.sent.Bytes()
 		for range pings {
-			const size = 6 + len("still there?")
-			op, payload := unmask(t, pongs[:size])
-			require.Equal(t, opPong, op)
-			require.Equal(t, "still there?", string(payload))
-			pongs = pongs[size:]
+			op, payload := unmask(t, &conn.sent)
+			require.Equal(t, ws.OpPong, op)
+			require.Equal(t, "still there?", payload)
 		}
-		require.Empty(t, pongs)
+		require.Empty(t, conn.sent.Bytes())
 	})
 }
 
@@ -134,67 +141,78 @@ func readAll(s *socket) error {
 
 func TestSocketRefusesWhatBreaksTheProtocol(t *testing.T) {
 	const final = 0x80
-	long := appendFrame(nil, final|byte(opBinary), make([]byte, 2000))
+	long := appendFrame(nil, final|byte(ws.OpBinary), make([]byte, 2000))
+	huge := append([]byte{final | byte(ws.OpBinary), 127}, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 	for name, tc := range map[string]struct {
 		raw  []byte
-		want string
+		want error
 	}{
-		"extension":                {appendFrame(nil, final|0x40|byte(opBinary), nil), "extensions"},
-		"masked":                   {[]byte{final | byte(opBinary), 0x80, 1, 2, 3, 4}, "masked"},
-		"unknown kind":             {appendFrame(nil, final|0x3, nil), "unknown kind"},
-		"unknown control":          {appendFrame(nil, final|0xb, nil), "unknown kind"},
-		"control in parts":         {appendFrame(nil, byte(opPing), nil), "control frame"},
-		"long control":             {appendFrame(nil, final|byte(opPing), make([]byte, 126)), "control frame"},
-		"begins in the middle":     {appendFrame(nil, final|byte(opContinuation), nil), "begins in the middle"},
-		"another within":           {appendFrame(appendFrame(nil, byte(opBinary), nil), final|byte(opBinary), nil), "within another"},
-		"negative length":          {append([]byte{final | byte(opBinary), 127}, bytes.Repeat([]byte{0xff}, 8)...), "no possible length"},
-		"too long":                 {long, errTooBig.Error()},
-		"too long in parts":        {appendFrame(appendFrame(nil, byte(opBinary), make([]byte, 600)), final, make([]byte, 600)), errTooBig.Error()},
-		"cut off in the header":    {long[:1], io.EOF.Error()},
-		"cut off in the length":    {long[:3], io.EOF.Error()},
-		"cut off in the payload":   {appendFrame(nil, final|byte(opBinary), make([]byte, 900))[:500], io.ErrUnexpectedEOF.Error()},
-		"cut off in a control one": {appendFrame(nil, final|byte(opPing), make([]byte, 9))[:5], io.ErrUnexpectedEOF.Error()},
+		"extension":                {appendFrame(nil, final|0x40|byte(ws.OpBinary), nil), ws.ErrProtocolNonZeroRsv},
+		"masked":                   {[]byte{final | byte(ws.OpBinary), 0x80, 1, 2, 3, 4}, ws.ErrProtocolMaskUnexpected},
+		"unknown kind":             {appendFrame(nil, final|0x3, nil), ws.ErrProtocolOpCodeReserved},
+		"unknown control":          {appendFrame(nil, final|0xb, nil), ws.ErrProtocolOpCodeReserved},
+		"control in parts":         {appendFrame(nil, byte(ws.OpPing), nil), ws.ErrProtocolControlNotFinal},
+		"long control":             {appendFrame(nil, final|byte(ws.OpPing), make([]byte, 126)), ws.ErrProtocolControlPayloadOverflow},
+		"begins in the middle":     {appendFrame(nil, final|byte(ws.OpContinuation), nil), ws.ErrProtocolContinuationUnexpected},
+		"another within":           {appendFrame(appendFrame(nil, byte(ws.OpBinary), nil), final|byte(ws.OpBinary), nil), ws.ErrProtocolContinuationExpected},
+		"negative length":          {append([]byte{final | byte(ws.OpBinary), 127}, bytes.Repeat([]byte{0xff}, 8)...), ws.ErrHeaderLengthMSB},
+		"too long":                 {long, wsutil.ErrMessageTooLarge},
+		"too long for any memory":  {huge, wsutil.ErrMessageTooLarge},
+		"too long in parts":        {appendFrame(appendFrame(nil, byte(ws.OpBinary), make([]byte, 600)), final, make([]byte, 600)), wsutil.ErrMessageTooLarge},
+		"too long in sum":          {append(appendFrame(nil, byte(ws.OpBinary), make([]byte, 600)), append([]byte{final}, huge[1:]...)...), wsutil.ErrMessageTooLarge},
+		"cut off in the header":    {long[:1], io.ErrUnexpectedEOF},
+		"cut off in the length":    {long[:3], io.ErrUnexpectedEOF},
+		"cut off in the payload":   {appendFrame(nil, final|byte(ws.OpBinary), make([]byte, 900))[:500], io.ErrUnexpectedEOF},
+		"cut off between frames":   {appendFrame(nil, byte(ws.OpBinary), make([]byte, 9)), io.ErrUnexpectedEOF},
+		"cut off in a control one": {appendFrame(nil, final|byte(ws.OpPing), make([]byte, 9))[:5], io.ErrUnexpectedEOF},
+		"no reason but half a one": {appendFrame(nil, final|byte(ws.OpClose), []byte{3}), ws.ErrProtocolStatusCodeNotInUse},
+		"a reason that is no text": {appendFrame(nil, final|byte(ws.OpClose), []byte("\x03\xe9\xff")), ws.ErrProtocolInvalidUTF8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.ErrorContains(t, readAll(newSocket(&scripted{Reader: bytes.NewReader(tc.raw)}, 1000)), tc.want)
+			require.ErrorIs(t, readAll(newSocket(&scripted{Reader: bytes.NewReader(tc.raw)}, nil, 1000)), tc.want)
 		})
 	}
 }
 
 func TestSocketIsClosed(t *testing.T) {
 	for _, tc := range []struct {
+		before  []byte
 		payload string
-		code    uint16
-		reason  string
+		want    wsutil.ClosedError
 		echoed  string
 	}{
-		{"", 1005, "", ""},
-		{"\x03\xe9bye", 1001, "bye", "\x03\xe9"},
+		{nil, "", wsutil.ClosedError{Code: 1005}, ""},
+		{nil, "\x03\xe9bye", wsutil.ClosedError{Code: 1001, Reason: "bye"}, "\x03\xe9"},
+		{appendFrame(nil, byte(ws.OpBinary), []byte("half a mess")), "\x03\xe9bye", wsutil.ClosedError{Code: 1001, Reason: "bye"}, "\x03\xe9"},
 	} {
-		conn := &scripted{Reader: bytes.NewReader(appendFrame(nil, 0x80|byte(opClose), []byte(tc.payload)))}
-		var closed *closedError
-		require.ErrorAs(t, readAll(newSocket(conn, 1000)), &closed)
-		require.Equal(t, closedError{tc.code, tc.reason}, *closed)
-		op, payload := unmask(t, conn.sent.Bytes())
-		require.Equal(t, opClose, op)
-		require.Equal(t, tc.echoed, string(payload))
+		conn := &scripted{Reader: bytes.NewReader(appendFrame(tc.before, 0x80|byte(ws.OpClose), []byte(tc.payload)))}
+		var closed wsutil.ClosedError
+		require.ErrorAs(t, readAll(newSocket(conn, nil, 1000)), &closed)
+		require.Equal(t, tc.want, closed)
+		op, payload := unmask(t, &conn.sent)
+		require.Equal(t, ws.OpClose, op)
+		require.Equal(t, tc.echoed, payload)
 	}
 }
 
-// An agent that takes nothing is given up.
+// An agent that takes nothing is given up, also one that floods with pings meanwhile.
 func TestSocketGivesUpWriting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		defer func() { _ = theirs.Close() }()
 		began := time.Now()
-		err := newSocket(ours, 1000).write(opBinary, []byte("hello"))
+		err := newSocket(ours, nil, 1000).send([]byte("hello"))
 		require.ErrorContains(t, err, "i/o timeout")
 		require.Equal(t, writeLimit, time.Since(began))
 		require.Equal(t, KindTimeout, classify(Target{}, err, nil, streaming).Kind)
+
+		go func() { _, _ = theirs.Write(appendFrame(nil, 0x80|byte(ws.OpPing), []byte("?"))) }()
+		require.ErrorContains(t, readAll(newSocket(ours, nil, 1000)), "i/o timeout")
+		require.Equal(t, 2*writeLimit, time.Since(began))
 	})
 }
 
-// A well-known library's end of a WebSocket understands this one's.
+// Another library's end of a WebSocket understands this one's.
 func TestSocketAgainstALibrary(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
@@ -218,63 +236,126 @@ func TestSocketAgainstALibrary(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	raw, _, err := handshake(context.Background(), server.Client(), server.URL, http.Header{"Authorization": {"Bearer x"}})
+	raw, early, _, err := handshake(t.Context(), ws.Dialer{}, "ws"+strings.TrimPrefix(server.URL, "http"))
 	require.NoError(t, err)
-	s := newSocket(raw, 1<<20)
+	s := newSocket(raw, early, 1<<20)
 	defer s.close()
 	for _, size := range []int{0, 1, 125, 126, 1000, 65_535, 65_536, 200_000} {
 		message := bytes.Repeat([]byte{7}, size)
-		require.NoError(t, s.write(opBinary, message))
+		require.NoError(t, s.send(message))
 		kind, err := s.wait()
 		require.NoError(t, err)
-		require.Equal(t, opBinary, kind)
+		require.Equal(t, ws.OpBinary, kind)
 		var got bytes.Buffer
 		require.NoError(t, s.read(&got))
 		require.True(t, bytes.Equal(message, got.Bytes()), "%d bytes", size)
 	}
-	require.NoError(t, s.write(opText, []byte("leave")))
-	var closed *closedError
+	require.NoError(t, s.send([]byte("leave")))
+	var closed wsutil.ClosedError
 	require.ErrorAs(t, readAll(s), &closed)
-	require.Equal(t, closedError{1001, "as you wish"}, *closed)
+	require.Equal(t, wsutil.ClosedError{Code: 1001, Reason: "as you wish"}, closed)
 }
+
+// shake makes a handshake with a server that reads the request and then does what it is told.
+func shake(ctx context.Context, then func(server net.Conn, accept string)) (net.Conn, *bufio.Reader, *http.Response, error) {
+	dialer := ws.Dialer{
+		Header: ws.HandshakeHeaderHTTP{"Authorization": {"Bearer x"}},
+		NetDial: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				defer func() { _ = theirs.Close() }()
+				request, err := http.ReadRequest(bufio.NewReader(theirs))
+				if err != nil || request.Header.Get("Authorization") != "Bearer x" {
+					return
+				}
+				hash := sha1.Sum([]byte(request.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) //nolint:gosec // as above
+				then(theirs, base64.StdEncoding.EncodeToString(hash[:]))
+			}()
+			return ours, nil
+		},
+	}
+	return handshake(ctx, dialer, "ws://n1:9847/api/v1/stream")
+}
+
+const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n"
 
 // What answers but is no WebSocket's other end is not taken for one.
 func TestHandshakeChecksTheAnswer(t *testing.T) {
+	endless := strings.Repeat("x", 1<<20)
 	for name, tc := range map[string]struct{ answer, want string }{
-		"another status":   {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404 Not Found"},
-		"another protocol": {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", "another protocol"},
-		"another key": {"HTTP/1.1 101 Switching Protocols\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n" +
-			"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", "another WebSocket's key"},
+		"another protocol": {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", ws.ErrHandshakeBadUpgrade.Error()},
+		"another key":      {switching + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", ws.ErrHandshakeBadSecAccept.Error()},
+		"no key":           {switching + "\r\n", ws.ErrHandshakeBadSecAccept.Error()},
+		"an extension":     {switching + "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n", ws.ErrHandshakeBadExtensions.Error()},
+		"no HTTP":          {"SSH-2.0-OpenSSH_9.9\r\n", "malformed"},
+		"a status alone":   {"HTTP/1.1 404 Not Found\r\n" + endless, "404"},
+		"an endless line":  {switching + endless, "too long"},
+		"endless lines":    {switching + strings.Repeat("X: y\r\n", 1<<18), "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
-				ours, theirs := net.Pipe()
-				go func() {
-					buffer := make([]byte, 4096)
-					n, _ := theirs.Read(buffer)
-					if !strings.Contains(string(buffer[:n]), "Sec-Websocket-Version: 13\r\n") {
-						tc.answer = "HTTP/1.1 400 Bad Request\r\n\r\n"
-					}
-					_, _ = theirs.Write([]byte(tc.answer))
-					_ = theirs.Close()
-				}()
-				return ours, nil
-			}}}
-			_, response, err := handshake(context.Background(), client, "http://n1:9847/api/v1/stream", nil)
+			conn, _, _, err := shake(t.Context(), func(server net.Conn, _ string) { _, _ = io.WriteString(server, tc.answer) })
 			require.ErrorContains(t, err, tc.want)
-			require.NotNil(t, response)
+			_, err = conn.Read(make([]byte, 1))
+			require.ErrorIs(t, err, io.ErrClosedPipe, "it is closed")
 		})
 	}
 }
 
+// What a server answers in place of a WebSocket is told; it is not gone to where it sends elsewhere.
+func TestHandshakeTellsTheAnswer(t *testing.T) {
+	_, _, response, err := shake(t.Context(), func(server net.Conn, _ string) {
+		_, _ = io.WriteString(server, "HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example.com/\r\n\r\n")
+	})
+	require.Error(t, err)
+	require.Equal(t, 302, response.StatusCode)
+	require.Equal(t, "http://elsewhere.example.com/", response.Header.Get("Location"))
+}
+
+// Messages that come in one packet with the answer are read.
+func TestHandshakeWithMessagesBehindIt(t *testing.T) {
+	many := appendFrame(nil, 0x80|byte(ws.OpBinary), bytes.Repeat([]byte{1}, 1000))
+	conn, early, _, err := shake(t.Context(), func(server net.Conn, accept string) {
+		_, _ = server.Write(append([]byte(switching+"Sec-WebSocket-Accept: "+accept+"\r\n\r\n"), many[:700]...))
+		_, _ = server.Write(many[700:])
+	})
+	require.NoError(t, err)
+	s := newSocket(conn, early, 1000)
+	defer s.close()
+	_, err = s.wait()
+	require.NoError(t, err)
+	var message bytes.Buffer
+	require.NoError(t, s.read(&message))
+	require.Equal(t, bytes.Repeat([]byte{1}, 1000), message.Bytes())
+}
+
+// A server that answers a byte at a time holds nobody longer than may be.
+func TestHandshakeOfASlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		_, _, _, err := shake(ctx, func(server net.Conn, _ string) {
+			for _, b := range []byte(switching) {
+				time.Sleep(time.Second)
+				if _, err := server.Write([]byte{b}); err != nil {
+					return
+				}
+			}
+		})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 10*time.Second, time.Since(began))
+		time.Sleep(time.Minute) // the server has noticed
+	})
+}
+
 // Whatever comes, reading ends, with no more in memory than the limit.
 func FuzzSocket(f *testing.F) {
-	f.Add(appendFrame(nil, 0x80|byte(opBinary), []byte("hello")))
-	f.Add(appendFrame(appendFrame(nil, byte(opBinary), []byte("he")), 0x80, []byte("llo")))
-	f.Add(appendFrame(nil, 0x80|byte(opClose), []byte("\x03\xe9bye")))
+	f.Add(appendFrame(nil, 0x80|byte(ws.OpBinary), []byte("hello")))
+	f.Add(appendFrame(appendFrame(nil, byte(ws.OpBinary), []byte("he")), 0x80, []byte("llo")))
+	f.Add(appendFrame(nil, 0x80|byte(ws.OpClose), []byte("\x03\xe9bye")))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		const limit = 1000
-		s := newSocket(&scripted{Reader: bytes.NewReader(raw)}, limit)
+		s := newSocket(&scripted{Reader: bytes.NewReader(raw)}, nil, limit)
 		for {
 			if _, err := s.wait(); err != nil {
 				return

@@ -153,7 +153,7 @@ func (n *node) sendRequests() {
 		raw, err := n.request(now)
 		n.mu.Unlock()
 		if err == nil {
-			err = conn.write(opBinary, raw)
+			err = conn.send(raw)
 		}
 		if err != nil {
 			// The session finds the connection closed, and connects again with what is wanted then.
