@@ -6,6 +6,15 @@ import (
 	"slices"
 )
 
+// Of very many series each has labels of its own, and so a text of some length. Without that there would be an answer of many
+// times the memory of its text.
+const (
+	manySeries     = 1 << 16
+	shortestSeries = 40 // bytes
+)
+
+var errNameless = errors.New("more series than its labels can tell apart")
+
 func (d *decoder) series() error {
 	if d.rows != nil && d.row() {
 		return nil
@@ -41,7 +50,11 @@ func (d *decoder) series() error {
 	if d.rows != nil {
 		return d.rows.take(r, d.spots)
 	}
-	if n := len(d.answer.Series); n == cap(d.answer.Series) && n >= 64 {
+	n := len(d.answer.Series)
+	if n >= manySeries && d.pos < n*shortestSeries {
+		return errNameless
+	}
+	if n == cap(d.answer.Series) && n >= 64 {
 		// As many as there is room for in the rest of the text, if they are like those before.
 		d.answer.Series = slices.Grow(d.answer.Series, (len(d.buf)-d.pos)/max(d.pos/n, 1)+64)
 	}

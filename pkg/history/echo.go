@@ -72,7 +72,7 @@ func sentSecrets(sent http.Header) []string {
 // isCommon is whether a header is nobody's secret.
 func isCommon(name string) bool {
 	switch name {
-	case "Accept", "Accept-Encoding", "Content-Length", "Content-Type", "Idempotency-Key", "User-Agent":
+	case "Accept", "Accept-Encoding", "Content-Length", "Content-Type", "Idempotency-Key", "Referer", "User-Agent":
 		return true
 	}
 	return false
