@@ -17,7 +17,7 @@ func executive() Board {
 	return Board{
 		File: "gpu-executive", Title: "GPU executive overview", Role: "executive",
 		Question: "Is the fleet well, is it used, and when is it full?",
-		Answer:   "The first row: how many GPUs need somebody, how many there are, how much of what was paid for worked, and what lay idle. Health and efficiency are two questions with two answers below.",
+		Answer:   "On top: how many GPUs need somebody, how many there are, how much of what was paid for worked, and what lay idle. Health and efficiency are two questions with two answers below.",
 		Needs:    "Works with every exporter; costs need prices in the data source's settings.", Variables: []string{"cluster", "model"}, From: "now-7d", Refresh: "15m",
 		Sections: []Section{
 			{Panels: []Panel{severityCount("Critical", "critical", "red"), severityCount("Warnings", "warning", "orange"), gpusPresent(), usedWell(), idleHours(), idleMoney()}},
@@ -32,7 +32,7 @@ func sre() Board {
 	return Board{
 		File: "gpu-sre", Title: "GPU SRE operations", Role: "sre", Axis: "health",
 		Question: "Which GPU needs me now, why, and what do I do?",
-		Answer:   "The first row counts by severity; the table below it has the worst first, with the evidence, the next step and its runbook.",
+		Answer:   "The numbers on top count by severity; the table below it has the worst first, with the evidence, the next step and its runbook.",
 		Needs:    "Works with every exporter; with the default fields of dcgm-exporter less is seen, and a notice says what.", Variables: []string{"cluster", "node", "model"}, From: "now-6h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{severityCount("Critical", "critical", "red"), severityCount("Warnings", "warning", "orange"), severityCount("Unknown", "unknown", "purple"), severityCount("Well", "ok", "green"), gpusPresent(), hottest()}},
@@ -40,7 +40,7 @@ func sre() Board {
 			{Title: "What happened", Panels: []Panel{eventsTable("Events")}},
 			{Title: "The fleet", Panels: []Panel{heat("Temperatures", "gpu_temperature_celsius", fleetHelp("temperature", "one cell far above the others is one GPU with a problem; the whole band rising is the room")),
 				heat("Power", "gpu_power_watts", fleetHelp("power", "a second band far below is a job that stalled, or GPUs that nobody has")),
-				bandsOf("Utilisation of the fleet", "gpu_utilization_ratio", fleetHelp("utilisation", "a median at zero while jobs run: something holds all of them, most often the storage or the network"), between(0, 1)), oddNow("gpu_temperature_celsius").sized(half, chartHeight)}},
+				bandsOf("Utilization of the fleet", "gpu_utilization_ratio", fleetHelp("utilisation", "a median at zero while jobs run: something holds all of them, most often the storage or the network"), between(0, 1)), oddNow("gpu_temperature_celsius").sized(half, chartHeight)}},
 			{Title: "GPUs that are gone", Panels: []Panel{lostGPUs()}},
 		},
 	}
@@ -58,7 +58,7 @@ func healthAndXIDs() Board {
 	return Board{
 		File: "gpu-health", Title: "GPU health and XIDs", Role: "sre", Axis: "health",
 		Question: "Which boards have faults, and which must leave?",
-		Answer:   "The first row counts by severity, and says whether a memory row could not be replaced; the table below names the boards and what NVIDIA says to do.",
+		Answer:   "The numbers on top count by severity, and say whether a memory row could not be replaced; the table below names the boards and what NVIDIA says to do.",
 		Needs:    "Row remapping is not among the default fields of older dcgm-exporters: \"not exported\" is not \"no\".", Variables: []string{"cluster", "node", "gpu", "model"}, From: "now-24h", Refresh: "1m",
 		Sections: []Section{
 			{Panels: []Panel{severityCount("Critical", "critical", "red"), severityCount("Warnings", "warning", "orange"), severityCount("Unknown", "unknown", "purple"), severityCount("Well", "ok", "green"),
@@ -74,7 +74,7 @@ func training() Board {
 	return Board{
 		File: "gpu-training", Title: "GPU ML training", Role: "ml", Axis: "efficiency",
 		Question: "Is my training fast, and if not, what holds it back?",
-		Answer:   "The first row: how busy the GPUs and their tensor cores are, how full memory is, and how long a step takes. The timeline below says for each job what held it back.",
+		Answer:   "On top: how busy the GPUs and their tensor cores are, how full memory is, and how long a step takes. The timeline below says for each job what held it back.",
 		Needs:    "Steps are the job's own metrics; the other numbers work with the default fields of dcgm-exporter.", Variables: []string{"cluster", "node", "namespace", "job"}, From: "now-3h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{busyShare(), tensorShare(), fullest(), hottest(), powerTotal(), stepTime()}},
@@ -90,7 +90,7 @@ func inference() Board {
 	return Board{
 		File: "gpu-inference", Title: "GPU inference serving", Role: "ml", Axis: "efficiency",
 		Question: "Are requests answered in time, and do the GPUs keep up?",
-		Answer:   "The first row: what 95 of 100 users wait, how many requests queue or fail, and how full the cache is.",
+		Answer:   "On top: what 95 of 100 users wait, how many requests queue or fail, and how full the cache is.",
 		Needs:    "These are the servers' own metrics (vLLM, SGLang, TensorRT-LLM, TGI, Triton), which no GPU exporter has; the GPUs are further down.", Variables: []string{"cluster", "node", "namespace"}, From: "now-1h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{ttft(), endToEnd(), waiting(), kvCache(), tokens(), failures()}},
@@ -104,7 +104,7 @@ func inference() Board {
 				chart("KV cache", Help{Shows: "how full the cache of the fullest server of each model is.", Matters: "because a full cache puts requests back.", Do: "always above 0.95: more replicas.", SMI: "none: it is a number of the server, not of the GPU"},
 					[]Query{metric("serve_kv_cache_ratio").by("model", "max")}, between(0, 1), rising(0.85, 0.95), drawn, otherwise("No selected server exports it")),
 			}},
-			{Title: "GPUs", Panels: []Panel{busyShare().sized(6, 4), tensorShare().sized(6, 4), fullest().sized(6, 4), powerTotal().sized(6, 4), smActive(), dramActive(), memoryUsed(), powerAndLimit()}},
+			{Title: "GPUs", Panels: []Panel{busyShare().sized(6, statHeight), tensorShare().sized(6, statHeight), fullest().sized(6, statHeight), powerTotal().sized(6, statHeight), smActive(), dramActive(), memoryUsed(), powerAndLimit()}},
 			{Title: "What holds it back", Panels: []Panel{bottlenecks("gpus"), jobEfficiency()}},
 		},
 	}
@@ -114,7 +114,7 @@ func capacity() Board {
 	return Board{
 		File: "gpu-capacity", Title: "GPU capacity planning", Role: "capacity", Axis: "efficiency",
 		Question: "When do we run out of GPUs, and how much room is there now?",
-		Answer:   "The first row: how many GPUs there are, and what of the range was used, idle and free. The table below has the day on which each model is full.",
+		Answer:   "On top: how many GPUs there are, and what of the range was used, idle and free. The table below has the day on which each model is full.",
 		Needs:    "Works with every exporter; who has a GPU is known with pods' labels or the agent.", Variables: []string{"cluster", "model"}, From: "now-14d", Refresh: "",
 		Sections: []Section{
 			{Panels: []Panel{gpusPresent(), unallocatedHours(), idleHours(), usedWell(), powerTotal(), energy()}},
@@ -128,7 +128,7 @@ func cost() Board {
 	return Board{
 		File: "gpu-cost", Title: "GPU cost and efficiency", Role: "finops", Axis: "efficiency",
 		Question: "What did we pay for that nobody used, and who had it?",
-		Answer:   "The first row: what GPUs cost, what lay idle in hours and money, and how well the rest was used. The tables below name owners.",
+		Answer:   "On top: what GPUs cost, what lay idle in hours and money, and how well the rest was used. The tables below name owners.",
 		Needs:    "Hours work with every exporter that tells owners; money needs prices in the data source's settings.", Variables: []string{"cluster", "model", "namespace"}, From: "now-7d", Refresh: "",
 		Sections: []Section{
 			{Panels: []Panel{charge(), idleMoney(), idleHours(), unallocatedHours(), usedWell(), energy()}},
@@ -145,10 +145,10 @@ func mig() Board {
 	return Board{
 		File: "gpu-mig", Title: "GPU MIG and tenants", Role: "platform",
 		Question: "Who has which slice, and is it used?",
-		Answer:   "The first row: how well slices are used, and what of them lay idle. The table below is every GPU and instance with its owner.",
+		Answer:   "On top: how well slices are used, and what of them lay idle. The table below is every GPU and instance with its owner.",
 		Needs:    "Utilisation does not exist for MIG instances: the activity of graphics engine or SMs stands in.", Variables: []string{"cluster", "node", "gpu", "mig", "namespace"}, From: "now-6h", Refresh: "30s",
 		Sections: []Section{
-			{Panels: []Panel{gpusPresent().sized(6, 4), usedWell().sized(6, 4), idleHours().sized(6, 4), fullest().sized(6, 4)}},
+			{Panels: []Panel{gpusPresent().sized(6, statHeight), usedWell().sized(6, statHeight), idleHours().sized(6, statHeight), fullest().sized(6, statHeight)}},
 			{Title: "Who has what", Panels: []Panel{tenants(), groups("By namespace", "namespace")}},
 			{Title: "Instances", Panels: []Panel{
 				chart("Graphics engine active by instance", Help{Shows: "the share of time in which the instance's engine worked. dcgm-exporter exports it by default.", Matters: "because it is the nearest to utilisation that MIG has.", Do: "always idle: ask its owner. Always full: a larger profile."},
@@ -166,7 +166,7 @@ func thermals() Board {
 	return Board{
 		File: "gpu-thermals", Title: "GPU thermals, power and cooling", Role: "datacenter", Axis: "health",
 		Question: "Is any GPU too hot or short of power, and will one be?",
-		Answer:   "The first row: the hottest GPU and how far it is from its own limit, what heat and the power cap cost, and the power of all.",
+		Answer:   "On top: the hottest GPU and how far it is from its own limit, what heat and the power cap cost, and the power of all.",
 		Needs:    "Margin and throttling are not among the default fields of dcgm-exporter: \"not exported\" is not \"cool\".", Variables: []string{"cluster", "node", "model"}, From: "now-6h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{hottest(), margin(),
@@ -185,10 +185,10 @@ func interconnect() Board {
 	return Board{
 		File: "gpu-interconnect", Title: "GPU interconnect", Role: "network", Axis: "health",
 		Question: "Is a link slow, narrow or broken?",
-		Answer:   "The first row: replays on PCIe, the fewest NVLinks up, and the state of the fabric; then what the links carry.",
+		Answer:   "On top: replays on PCIe, the fewest NVLinks up, and the state of the fabric; then what the links carry.",
 		Needs:    "dcgm-exporter's default fields have PCIe replays and NVLink throughput; links up and fabric are the agent's.", Variables: []string{"cluster", "node", "gpu", "model"}, From: "now-6h", Refresh: "30s",
 		Sections: []Section{
-			{Panels: []Panel{replays().sized(8, 4), linksUp().sized(8, 4), fabric().sized(8, 4)}},
+			{Panels: []Panel{replays(), linksUp(), fabric()}},
 			{Title: "NVLink", Panels: []Panel{nvlinkTotal(), nvlinkErrors(), nvlinkTraffic().most().sized(full, chartHeight)}},
 			{Title: "PCIe", Panels: []Panel{pcieTraffic(), pcieGeneration(), pcieWidth(), linkErrors("PCIe replays", Help{Shows: "PCIe replays a second, of the GPUs with the most.", Matters: "because each is a transfer that was repeated.", Do: "a steady rate on one board: reseat it or its riser."}, metric("gpu_pcie_replay_errors_total").top(10))}},
 			{Title: "Chip-to-chip", Panels: []Panel{c2c()}},
@@ -200,10 +200,10 @@ func monitoring() Board {
 	return Board{
 		File: "gpu-monitoring", Title: "GPU monitoring the monitoring", Role: "platform",
 		Question: "Is everything that should be measured measured, and is it fresh?",
-		Answer:   "The first row: targets that cannot be scraped, GPUs that are known, and GPUs that nothing is known of. The table below says which metric is missing where, and how to get it.",
+		Answer:   "On top: targets that cannot be scraped, GPUs that are known, and GPUs that nothing is known of. The table below says which metric is missing where, and how to get it.",
 		Needs:    "Targets and series are read from each cluster's Prometheus.", Variables: []string{"cluster", "node"}, From: "now-1h", Refresh: "1m",
 		Sections: []Section{
-			{Panels: []Panel{targetsDown().sized(8, 4), gpusPresent().sized(8, 4), severityCount("Unknown", "unknown", "purple").sized(8, 4)}},
+			{Panels: []Panel{targetsDown(), gpusPresent(), severityCount("Unknown", "unknown", "purple")}},
 			{Title: "Coverage", Panels: []Panel{coverageTable()}},
 			{Title: "Freshness", Panels: []Panel{agentsTable()}},
 			{Title: "Agents and scrapes", Panels: []Panel{scrapeTime(), seriesCount(), agentsRefusing(), sampleCost()}},

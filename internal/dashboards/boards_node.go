@@ -13,11 +13,11 @@ func nodeLive() Board {
 	return Board{
 		File: "gpu-node-live", Title: "GPU node live", Role: "sre",
 		Question: "What do the GPUs of this node do right now?",
-		Answer:   "History from Prometheus that goes on live from the node's agent; the first row is the node as a whole.",
+		Answer:   "History from Prometheus that goes on live from the node's agent; the numbers on top are the node as a whole.",
 		Needs:    "SM active is not among the default fields of dcgm-exporter; utilisation is.", Variables: []string{"cluster", "node", "gpu", "mig"}, OneNode: true, From: "now-15m", Refresh: "10s",
 		Sections: []Section{
 			{Panels: []Panel{
-				panel("GPUs reporting", 4, statHeight, Help{
+				panel("GPUs reporting", third, statHeight, Help{
 					Shows:   "how many of the selected GPUs report a temperature, the one reading that every GPU has.",
 					Matters: "because a GPU that fell off the bus is absent everywhere else, and the averages look better for it.",
 					Do:      "compare with how many the node has; when one is missing, look for XID 79 in the kernel log (`dmesg | grep -i xid`).",
@@ -28,7 +28,7 @@ func nodeLive() Board {
 					Matters: "because it says how full the GPUs are; utilisation only says that something ran.",
 					Do:      "below 0.5 on a node that is paid for: look at input pipeline, batch size and CPU; above 0.8 it is well used.",
 				}, between(0, 1), rounded(0), otherwise("not exported")),
-				nodeStat("Utilisation", metric("gpu_utilization_ratio").by("node", "avg"), Help{
+				nodeStat("Utilization", metric("gpu_utilization_ratio").by("node", "avg"), Help{
 					Shows:   "the share of time in which at least one kernel ran, averaged over the node's GPUs. GPUs split into MIG instances have none.",
 					Matters: "because it tells an idle GPU from one in use, and nothing more: one small kernel that never ends reads as 100 %.",
 					Do:      "zero while a job holds the GPUs: find out what the job waits for. High while SM active is low: the kernels are too small.",
@@ -138,14 +138,14 @@ func job() Board {
 	return Board{
 		File: "gpu-job", Title: "GPU job", Role: "ml", Axis: "efficiency",
 		Question: "Is my job healthy, is it fast, and does it use what it has?",
-		Answer:   "The first row is the job's GPUs as they are; the timeline below says what held each of them back, and the tables what is wrong with any.",
+		Answer:   "The numbers on top are the job's GPUs as they are; the timeline below says what held each of them back, and the tables what is wrong with any.",
 		Needs:    "GPUs are found by the labels of pods or by the agent's owners; without either a job has none, and a notice says so.", Variables: []string{"cluster", "namespace", "job", "node"}, From: "now-3h", Refresh: "30s",
 		Sections: []Section{
 			{Panels: []Panel{gpusPresent(), busyShare(), tensorShare(), fullest(), usedWell(), hottest()}},
 			{Title: "What holds it back", Panels: []Panel{bottlenecks(""), bottleneckSummary("")}},
 			{Title: "Health of its GPUs", Panels: []Panel{healthTable().sized(full, 7), eventsTable("Events").sized(full, 7)}},
 			{Title: "Its GPUs", Panels: []Panel{smActive(), tensorActive(), memoryUsed(), powerAndLimit(), smClock(), temperature(), pcieTraffic(), nvlinkTraffic()}},
-			{Title: "Its own numbers", Panels: []Panel{stepTime().sized(6, 4), waiting().sized(6, 4), tokens().sized(6, 4), kvCache().sized(6, 4), stepParts(), trainTokens(), loss(), trainMemory()}},
+			{Title: "Its own numbers", Panels: []Panel{stepTime().sized(6, statHeight), waiting().sized(6, statHeight), tokens().sized(6, statHeight), kvCache().sized(6, statHeight), stepParts(), trainTokens(), loss(), trainMemory()}},
 			{Title: "Cost", Panels: []Panel{jobEfficiency().sized(full, 6), groups("GPU hours", "namespace", "job", "pod")}},
 		},
 	}

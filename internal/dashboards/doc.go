@@ -15,8 +15,8 @@ type Board struct {
 	Role      string   // who it is for, a tag: "sre"
 	Axis      string   // "health", "efficiency" or "" for both and neither
 	Question  string   // what the role asks
-	Answer    string   // where the first row answers it, in one or two sentences
-	Needs     string   // what of the first row default exporters do not give, "" for nothing
+	Answer    string   // where the numbers on top answer it, in one or two sentences
+	Needs     string   // what of the numbers on top default exporters do not give, "" for nothing
 	Variables []string // kinds of the data source's variable queries, in the order of the dashboard
 	OneNode   bool     // the node variable starts with one node, not with all
 	From      string   // "now-6h"

@@ -90,16 +90,17 @@ func (p Panel) unit(known *catalog.Catalog) string {
 
 // column is a column of a table.
 type column struct {
-	field  string // of the answer
-	title  string // "" to leave it as it is
-	width  int
-	cell   string // "gauge", "text" (coloured text), "background", "" for plain
-	link   string // what a click opens: a file of a board, see drill
-	unit   string
-	hidden bool // in the answer for links alone
-	wrap   bool
-	steps  []step
-	colour string
+	field    string // of the answer
+	title    string // "" to leave it as it is
+	width    int
+	cell     string // "gauge", "text" (coloured text), "background", "" for plain
+	link     string // what a click opens: a file of a board, see drill
+	unit     string
+	decimals *float64
+	hidden   bool // in the answer for links alone
+	wrap     bool
+	steps    []step
+	colour   string
 }
 
 // choosing leaves the columns of a table in their order, under their titles.
@@ -171,6 +172,9 @@ func (c column) properties() []dashboard.DynamicConfigValue {
 	}
 	if c.unit != "" {
 		all = append(all, property("unit", c.unit))
+	}
+	if c.decimals != nil {
+		all = append(all, property("decimals", *c.decimals))
 	}
 	if len(c.steps) > 0 {
 		all = append(all, property("thresholds", thresholds(c.colour, c.steps)), property("color", map[string]any{"mode": "thresholds"}))

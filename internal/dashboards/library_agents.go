@@ -34,7 +34,7 @@ func scrapes(title, expr, legend string, help Help, changes ...change) Panel {
 }
 
 func targetsDown() Panel {
-	return panel("Targets down", 4, statHeight, Help{
+	return panel("Targets down", third, statHeight, Help{
 		Shows:   "how many GPU exporters and agents the Prometheus of each cluster cannot scrape.",
 		Matters: "because a node that is not scraped is in no average.",
 		Do:      "see the targets in Prometheus; a node that is down has its exporter down too.",

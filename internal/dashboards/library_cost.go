@@ -1,6 +1,8 @@
 package dashboards
 
 import (
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
@@ -76,8 +78,8 @@ func groups(title string, by ...string) Panel {
 		columns = append(columns, c)
 	}
 	columns = append(columns,
-		column{field: "gpus", title: "GPUs", width: 80}, column{field: "allocated_hours", title: "Had, h", width: 95}, column{field: "used_hours", title: "Used, h", width: 95},
-		column{field: "idle_hours", title: "Idle, h", width: 95}, column{field: "unmeasured_hours", title: "Unmeasured, h", width: 120}, column{field: "unallocated_hours", title: "Free, h", width: 95},
+		column{field: "gpus", title: "GPUs", width: 90, decimals: cog.ToPtr(2.0)}, column{field: "allocated_hours", title: "Had, h", width: 95}, column{field: "used_hours", title: "Used, h", width: 95},
+		column{field: "idle_hours", title: "Idle, h", width: 115}, column{field: "unmeasured_hours", title: "Unmeasured, h", width: 150}, column{field: "unallocated_hours", title: "Free, h", width: 95},
 		column{field: "efficiency", title: "Efficiency", width: 130, cell: "gauge"}, column{field: "energy_kwh", title: "kWh", width: 90}, column{field: "cost_allocated", title: "Cost", width: 90},
 		column{field: "cost_idle", title: "Cost of idle", width: 110}, column{field: "currency", title: "Currency", width: 85})
 	return grid(title, judge(query.TypeEfficiency, "groups", map[string]any{"by": by}).rows(500), Help{
@@ -142,5 +144,5 @@ func capacityLines() Panel {
 		Matters: "because a wide interval says that nobody knows.",
 		Do:      "choose a range that ends in the future to see the forecast, such as now-14d to now+14d.",
 		SMI:     "none",
-	}, []Query{judge(query.TypeForecast, "lines", map[string]any{"of": "capacity"})}, positive, rounded(0), otherwise("Nothing to look ahead from: see the notice")).sized(full, chartHeight)
+	}, []Query{judge(query.TypeForecast, "lines", map[string]any{"of": "capacity"})}, called("${__field.labels.name} ${__field.labels.line}"), positive, rounded(0), otherwise("Nothing to look ahead from: see the notice")).sized(full, chartHeight)
 }

@@ -107,8 +107,8 @@ func temperatureAhead() Panel {
 
 func forecastColumns() []column {
 	return []column{
-		{field: "name", title: "Of", width: 260}, {field: "outlook", title: "Outlook", width: 120, cell: "text"}, {field: "text", title: "In words"}, {field: "limit", title: "Limit", width: 100},
-		{field: "earliest", title: "Earliest", width: 160}, {field: "likely", title: "Likely", width: 160}, {field: "latest", title: "Latest", width: 160}, {field: "per_day", title: "A day", width: 100},
+		{field: "name", title: "Of", width: 190}, {field: "outlook", title: "Outlook", width: 120, cell: "text"}, {field: "text", title: "In words", width: 420}, {field: "limit", title: "Limit", width: 100},
+		{field: "earliest", title: "Earliest", width: 175}, {field: "likely", title: "Likely", width: 175}, {field: "latest", title: "Latest", width: 175}, {field: "per_day", title: "A day", width: 100},
 		{field: "method", title: "Method", width: 120}, {field: "skill", title: "Skill", width: 80},
 	}
 }

@@ -118,7 +118,7 @@ func bottleneckSummary(of string) Panel {
 }
 
 func busyShare() Panel {
-	return number("Utilisation", metric("gpu_utilization_ratio").by("cluster", "avg"), Help{
+	return number("Utilization", metric("gpu_utilization_ratio").by("cluster", "avg"), Help{
 		Shows:   "the share of time in which at least one kernel ran, averaged over the selected GPUs of each cluster. Boards split into MIG instances have none.",
 		Matters: "because it tells an idle fleet from one in use, and nothing more: one small kernel that never ends reads as 100 %.",
 		Do:      "low while jobs hold the GPUs: see what holds the work back. High: look at the activity of tensor cores before you call it well used.",

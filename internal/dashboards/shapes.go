@@ -7,11 +7,11 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
-// The sizes of panels.
+// The sizes of panels. Three numbers go side by side: with more, the notices beside a title leave no room for it on a laptop.
 const (
 	third, half, full = 8, 12, 24
 
-	statHeight, chartHeight, tableHeight = 4, 8, 10
+	statHeight, chartHeight, tableHeight = 3, 8, 10
 )
 
 // change alters how a panel looks.
@@ -19,12 +19,12 @@ type change func(*look)
 
 // number is one number of a metric, with its past behind it.
 func number(title string, q Query, help Help, changes ...change) Panel {
-	return panel(title, 4, statHeight, help, look{kind: "stat", graph: true, colour: "blue"}, []Query{q}, changes)
+	return panel(title, third, statHeight, help, look{kind: "stat", graph: true, colour: "blue"}, []Query{q}, changes)
 }
 
 // value is one column of a judgement or table.
 func value(title, field string, q Query, help Help, changes ...change) Panel {
-	return panel(title, 4, statHeight, help, look{kind: "stat", field: "/^" + field + "$/", colour: "blue", unitless: true}, []Query{q}, changes)
+	return panel(title, third, statHeight, help, look{kind: "stat", field: "/^" + field + "$/", colour: "blue", unitless: true}, []Query{q}, changes)
 }
 
 // bars is a bar for each line of a metric.
@@ -123,6 +123,13 @@ func painted(colour string) change { return func(l *look) { l.colour = colour } 
 // sorted sorts a table by a column.
 func sorted(column string, descending bool) change {
 	return func(l *look) { l.sort = &common.TableSortByFieldState{DisplayName: column, Desc: &descending} }
+}
+
+// called names every line, by the labels that it has.
+func called(text string) change {
+	return func(l *look) {
+		l.overrides = append(l.overrides, override{"byType", "number", properties("displayName", text)})
+	}
 }
 
 // dashed draws the lines of a query as a red dashed limit.
