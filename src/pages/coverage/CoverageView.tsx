@@ -1,4 +1,4 @@
-import { RadioButtonGroup, TextLink } from '@grafana/ui';
+import { RadioButtonGroup, Text, TextLink } from '@grafana/ui';
 import React from 'react';
 
 import { type GpuQuery } from '../../datasource/types';
@@ -50,7 +50,7 @@ export function CoverageView({ uid, state, tick }: PageView) {
 }
 
 const WHICH = [
-  { value: 'dark', label: 'Dark' },
+  { value: 'dark', label: 'Incomplete' },
   { value: 'all', label: 'All' },
 ];
 
@@ -63,17 +63,32 @@ const COLUMNS: TableColumn[] = [
   { header: 'Cluster', column: 'cluster' },
   { header: 'Metric', column: 'metric', cell: (row) => <MetricLink row={row} /> },
   { header: 'Status', column: 'status' },
-  { header: 'Devices', column: 'covered' },
-  { header: 'of', column: 'total' },
-  { header: 'Dialect', column: 'dialect' },
-  { header: 'Series', column: 'series' },
-  { header: 'Why', column: 'why' },
-  {
-    header: 'What lights it',
-    column: 'enable',
-    cell: (row) => textOf(row, 'enable') && <Enable line={textOf(row, 'enable')} />,
-  },
+  { header: 'Devices', column: 'covered', cell: (row) => `${textOf(row, 'covered')} of ${textOf(row, 'total')}` },
+  { header: 'From', column: 'series', cell: (row) => <From row={row} /> },
+  { header: 'Why, and how to get it', column: 'why', cell: (row) => <Why row={row} /> },
 ];
+
+/** The exporter's dialect and its series. */
+function From({ row }: { row: Row }) {
+  return (
+    <>
+      <div>{textOf(row, 'dialect')}</div>
+      <Text color="secondary" variant="bodySmall">
+        {textOf(row, 'series')}
+      </Text>
+    </>
+  );
+}
+
+function Why({ row }: { row: Row }) {
+  const line = textOf(row, 'enable');
+  return (
+    <>
+      {textOf(row, 'why')}
+      {line && <Enable line={line} />}
+    </>
+  );
+}
 
 function MetricLink({ row }: { row: Row }) {
   const name = textOf(row, 'metric');
