@@ -15,13 +15,13 @@ interface Props {
   includes: Include[];
 }
 
-/** The app's first screen: where to look, and whether what is to be seen arrives. */
+/** The bundled dashboards, and whether what they are to show arrives. */
 export function Home({ includes }: Props) {
   const sources = ourDataSources();
   const dashboards = includes.filter(({ type, uid }) => type === PluginIncludeType.dashboard && uid);
 
   return (
-    <PluginPage subTitle="GPU clusters, from the last fortnight to the last second">
+    <PluginPage subTitle="Whether each data source answers, and the dashboards that show it">
       <Stack direction="column" gap={4}>
         {sources.length === 0 ? (
           <FirstRun />
