@@ -66,8 +66,8 @@ func (d *Datasource) health(ctx context.Context, r request) (data.Frames, error)
 	if err != nil {
 		return nil, err
 	}
-	result, notices := j.diagnose(ctx, limits)
-	rows := j.patients(result, o.least())
+	result, places, notices := j.diagnose(ctx, limits)
+	rows := j.patients(result, places, o.least())
 	missing := tallied{}
 	for _, v := range result.Verdicts {
 		missing.add(v.Missing)
@@ -94,8 +94,8 @@ func (d *Datasource) health(ctx context.Context, r request) (data.Frames, error)
 	}, healthFrames(o.Show)...)
 }
 
-// diagnose judges what was gathered, with what else is known of boards and nodes.
-func (j *judgement) diagnose(ctx context.Context, limits health.Limits) (health.Result, []gpu.Notice) {
+// diagnose judges what was gathered, with what else is known of boards and nodes; and it tells where nodes are.
+func (j *judgement) diagnose(ctx context.Context, limits health.Limits) (health.Result, map[nodeName]health.NodeState, []gpu.Notice) {
 	subjects, states := j.gathered.devices.Subjects, nodeStates(j.gathered)
 	around, notices := j.surroundings(ctx)
 	work, more := j.maintenance(ctx, j.request.window.To, subjects, states)
@@ -103,7 +103,7 @@ func (j *judgement) diagnose(ctx context.Context, limits health.Limits) (health.
 	return health.Judge(health.Input{
 		Grid: j.gathered.devices, Events: namedEvents(j.gathered.events, subjects), Whole: j.wholeNodes(), EventsKnown: j.gathered.eventsKnown,
 		Nodes: states, VBIOS: around.vbios, Maintenance: work.boards,
-	}, limits), append(notices, more...)
+	}, limits), around.nodes, append(notices, more...)
 }
 
 // nodesWith adds to what is known of nodes where they are and whether somebody works on them.
@@ -215,6 +215,7 @@ type patient struct {
 	missing    []string
 	risk       health.Risk
 	node       bool
+	place      health.NodeState    // with what its node shares with others alone
 	work       *health.Maintenance // nil where somebody has to act on what is wrong
 }
 
@@ -227,7 +228,7 @@ func (p patient) first() insight.Reason {
 }
 
 // patients are the rows from a rank on, the worst first. What is in maintenance is worth knowing, whatever is wrong with it.
-func (j *judgement) patients(result health.Result, least int) []patient {
+func (j *judgement) patients(result health.Result, places map[nodeName]health.NodeState, least int) []patient {
 	rows := make([]patient, 0, len(result.Verdicts))
 	for _, n := range result.Nodes {
 		rows = append(rows, patient{
@@ -243,6 +244,7 @@ func (j *judgement) patients(result health.Result, least int) []patient {
 		})
 	}
 	for i := range rows {
+		rows[i].place = places[nodeName{rows[i].device.Cluster, rows[i].device.Node}]
 		if m := rows[i].work; m != nil {
 			rows[i].severity, rows[i].reasons = insight.Info, slices.Insert(slices.Clone(rows[i].reasons), 0, inMaintenance(m))
 		}
@@ -297,6 +299,8 @@ func healthTable(rows []patient, o frames.Options) *data.Frame {
 		}
 		return "gpu"
 	})
+	t.Text("rack", func(p patient) string { return p.place.Rack })
+	t.Text("nvlink_domain", func(p patient) string { return p.place.Fabric })
 	t.Text("verdict", func(p patient) string { return cmp.Or(p.first().ID, p.severity.String()) })
 	reasonColumns(t, func(p patient) insight.Reason {
 		why := p.first()

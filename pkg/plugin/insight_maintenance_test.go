@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,9 @@ func TestHealthKnowsPlacesAndFirmware(t *testing.T) {
 	})
 	all := answerTo(t, d, `{"queryType":"health"}`)
 	wantCells(t, all[1], "incident,scope,rack,domain", "fabric/abc.0/fabric|fabric|r7|NVLink domain abc.0", "gpu/n2/GPU-n2-0/xid-149|gpu||")
+	if got := cellTexts(t, all[0], "node", "of", "rack", "nvlink_domain"); !slices.Contains(got, "n2|gpu|r7|abc.1") || !slices.Contains(got, "n0|gpu|r7|abc.0") {
+		t.Errorf("got places %q", got)
+	}
 	if got := cellTexts(t, all[0], "node", "gpu", "verdict"); !strings.Contains(strings.Join(got, " "), "n2|1|vbios-mismatch") {
 		t.Errorf("got %q, %s", got, noticeTexts(all))
 	}
