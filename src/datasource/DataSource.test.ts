@@ -9,7 +9,7 @@ import {
 } from '@grafana/data';
 import { config } from '@grafana/runtime';
 import { type DataQuery } from '@grafana/schema';
-import { firstValueFrom, type Observable, of } from 'rxjs';
+import { firstValueFrom, lastValueFrom, type Observable, of } from 'rxjs';
 
 import { DataSource } from './DataSource';
 import { START, wideFrame } from './test/frames';
@@ -321,13 +321,45 @@ describe('queries from elsewhere', () => {
 });
 
 describe('annotations', () => {
-  test('are events unless something else is chosen, and never stream', () => {
+  const target: GpuQuery = { refId: 'Anno', queryType: 'events', kinds: ['xid'] };
+  const annotation = { name: 'XID', enable: true, iconColor: 'red', target };
+
+  test('are events unless something else is chosen, and only events go on live', () => {
     const { annotations } = dataSource();
     expect(annotations?.getDefaultQuery?.()).toMatchObject({ queryType: 'events' });
-    const target: GpuQuery = { refId: 'Anno', queryType: 'events', kinds: ['xid'] };
-    const annotation = { name: 'XID', enable: true, iconColor: 'red', target };
-    expect(annotations?.prepareQuery?.(annotation)).toEqual({ ...target, live: false });
+    expect(annotations?.prepareQuery?.(annotation)).toEqual(target);
+    const metric: GpuQuery = { refId: 'Anno', queryType: 'metric', metric: 'gpu_power_watts' };
+    expect(annotations?.prepareQuery?.({ ...annotation, target: metric })).toEqual({ ...metric, live: false });
     expect(annotations?.prepareQuery?.({ ...annotation, target: undefined })).toBeUndefined();
+  });
+
+  test('end where an editor tries them, which waits for the end', async () => {
+    const scopedVars = { __annotation: { text: 'XID', value: annotation } };
+    const answers = await lastValueFrom(dataSource().query(request({ scopedVars, targets: [target] })));
+    expect(answers.state).toBeUndefined();
+    expect(mockLive.subscriptions).toHaveLength(0);
+  });
+
+  test('go on in a dashboard, whose panels are not drawn anew with each of a storm', () => {
+    jest.useFakeTimers({ now: START });
+    const scopedVars = { __annotation: { text: 'XID', value: annotation }, __sceneObject: { text: '', value: {} } };
+    const seen: number[] = [];
+    const subscription = dataSource()
+      .query(request({ scopedVars, targets: [target] }))
+      .subscribe(({ data }) => seen.push(data[0].length));
+    for (let second = 1; second <= 3; second++) {
+      for (let part = 0; part < 4; part++) {
+        mockLive.push('q/0', wideFrame([[second + part / 4, 1, 2]]));
+        jest.advanceTimersByTime(250);
+      }
+    }
+    jest.advanceTimersByTime(2000);
+    subscription.unsubscribe();
+    jest.useRealTimers();
+    expect(seen[0]).toBe(1);
+    expect(seen.length).toBeLessThanOrEqual(5);
+    expect(seen.at(-1)).toBeGreaterThanOrEqual(10);
+    expect(mockLive.watchers).toBe(0);
   });
 });
 

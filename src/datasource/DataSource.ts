@@ -23,9 +23,9 @@ import {
   type TemplateSrv,
 } from '@grafana/runtime';
 import { type DataQuery } from '@grafana/schema';
-import { type Observable } from 'rxjs';
+import { asyncScheduler, type Observable, throttleTime } from 'rxjs';
 
-import { annotationSupport } from './annotations';
+import { annotationSupport, isForMarks, MARKS_EVERY_MS, waitsForMarks } from './annotations';
 import { dimensionOf } from './filters/dimensions';
 import { addFilter, hasFilter, toggleFilter, withFilters } from './filters/filters';
 import { parentsOfFilters, tagKeys, tagValues } from './filters/tags';
@@ -87,16 +87,19 @@ export class DataSource
   }
 
   override query(request: DataQueryRequest<GpuQuery>): Observable<DataQueryResponse> {
-    if (config.publicDashboardAccessToken || !mayStream(request)) {
+    if (config.publicDashboardAccessToken || !mayStream(request) || waitsForMarks(request)) {
       return super.query(request);
     }
-    return joinLive({
+    const answers = joinLive({
       request,
       ask: (current) => super.query(current),
       live: this.liveSide(),
       uid: this.uid,
       showWarnings: this.noticeLevel !== 'error',
     });
+    return isForMarks(request)
+      ? answers.pipe(throttleTime(MARKS_EVERY_MS, asyncScheduler, { leading: true, trailing: true }))
+      : answers;
   }
 
   override filterQuery(query: GpuQuery): boolean {

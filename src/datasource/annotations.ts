@@ -1,4 +1,4 @@
-import { type AnnotationQuery, type AnnotationSupport } from '@grafana/data';
+import { type AnnotationQuery, type AnnotationSupport, type DataQueryRequest } from '@grafana/data';
 
 import { SCHEMA_VERSION } from './query';
 import { type GpuQuery } from './types';
@@ -10,6 +10,19 @@ import { type GpuQuery } from './types';
 export const annotationSupport: AnnotationSupport<GpuQuery> = {
   getDefaultQuery: () => ({ queryType: 'events', schemaVersion: SCHEMA_VERSION }),
   prepareQuery: ({ target }: AnnotationQuery<GpuQuery>) =>
-    // Marks are asked for anew with each refresh of the dashboard, and a stream would never end the question.
-    target && { ...target, live: false },
+    // With every answer all panels draw their marks anew: what changes every second comes with the dashboard's refresh.
+    target && (target.queryType === 'events' ? target : { ...target, live: false }),
 };
+
+/** How far apart the answers of an annotation's stream are at least, in ms. */
+export const MARKS_EVERY_MS = 1000;
+
+/** Whether a request is for annotations. */
+export function isForMarks({ scopedVars }: DataQueryRequest): boolean {
+  return scopedVars?.__annotation !== undefined;
+}
+
+/** Whether who asks for annotations waits for the end: an editor that tries them does. A dashboard's scene goes on listening. */
+export function waitsForMarks(request: DataQueryRequest): boolean {
+  return isForMarks(request) && request.scopedVars.__sceneObject === undefined;
+}
