@@ -42,7 +42,9 @@ func (h *History) Alerts(ctx context.Context, scope query.Scope, w query.Window)
 	if len(endpoints) == 0 {
 		return out
 	}
-	expr := fmt.Sprintf(`max_over_time(ALERTS{alertstate="firing"}[%s])`, promDuration(w.Step))
+	// Between two evaluations, which are often further apart than steps, an alert fires on: Prometheus marks its end.
+	const firing = `ALERTS{alertstate="firing"}`
+	expr := fmt.Sprintf("max_over_time(%[1]s[%[2]s]) or %[1]s", firing, promDuration(w.Step))
 	good, failed, err := split(fanOut(ctx, endpoints, func(ctx context.Context, e *endpoint) (*answer, error) {
 		return e.evaluateOurs(ctx, expr, false, w)
 	}))

@@ -11,7 +11,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
-// Alerts of two replicas are one; pending is not firing; what was short is found; gaps of two points are none.
+// Alerts of two replicas are one; pending is not firing; what was short is found; steps between two evaluations are no gaps.
 func TestAlerts(t *testing.T) {
 	url := func(replica string) string {
 		s := &promtest.Store{}
@@ -31,7 +31,7 @@ func TestAlerts(t *testing.T) {
 	h := openAt(t,
 		Endpoint{ID: "a", Cluster: "north", URL: url("a"), ReplicaLabels: []string{"prometheus"}},
 		Endpoint{ID: "b", Cluster: "north", URL: url("b"), ReplicaLabels: []string{"prometheus"}})
-	for _, step := range []time.Duration{time.Minute, 5 * time.Minute} {
+	for _, step := range []time.Duration{15 * time.Second, time.Minute, 5 * time.Minute} {
 		got := h.Alerts(t.Context(), query.Scope{}, window(3600, step))
 		if got.Err != nil {
 			t.Fatal(got.Err)
