@@ -81,7 +81,11 @@ func processes() Panel {
 		Matters: "because memory that no job has belongs to a process that somebody forgot.",
 		Do:      "a process without an owner: ask its user before you end it.",
 		SMI:     "`nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv`",
-	}, nil, otherwise("No process uses the selected GPUs, or no agent tells: see the notice"))
+	}, []column{
+		{field: "cluster", title: "Cluster", width: 90}, {field: "node", title: "Node", width: 140}, {field: "gpu", title: "GPU", width: 65}, {field: "mig_id", title: "Instance", width: 95}, {field: "pid", title: "PID", width: 90},
+		{field: "name", title: "Name", width: 180}, {field: "user", title: "User", width: 110}, {field: "owner", title: "Owner"}, {field: "kind", title: "Kind", width: 100}, {field: "memory", title: "Memory", width: 110},
+		{field: "sm", title: "SM", width: 90},
+	}, otherwise("No process uses the selected GPUs, or no agent tells: see the notice"))
 }
 
 func tenants() Panel {

@@ -42,6 +42,10 @@ func bandsOf(title, name string, help Help, changes ...change) Panel {
 	for _, band := range []struct{ name, colour string }{{"min", "light-blue"}, {"p5", "light-blue"}, {"p25", "blue"}, {"p50", "dark-blue"}, {"p75", "blue"}, {"p95", "light-blue"}, {"max", "light-blue"}} {
 		changes = append(changes, fixed(band.name, band.colour))
 	}
+	changes = append(changes, func(l *look) {
+		// How many devices there are is in the tooltip alone, and needs no axis.
+		l.overrides = append(l.overrides, override{"byName", "count", properties("custom.axisPlacement", "hidden")})
+	})
 	return chart(title, help, []Query{metric(name).reduced(query.ReduceBands)}, changes...)
 }
 
