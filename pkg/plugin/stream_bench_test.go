@@ -22,7 +22,8 @@ import (
 
 const (
 	benchPeriod = 100 * time.Millisecond
-	benchGPUs   = 8 // of a node
+	benchGPUs   = 8   // of a node
+	longStall   = 100 // samples, more than the hub holds for one subscriber
 )
 
 // benchFleet is agents on loopback whose samples the benchmark takes, all at once as real agents do, and a data source.
@@ -83,6 +84,13 @@ func nextTick() time.Time {
 	return next
 }
 
+// tickNow takes a sample when the next is due, and says of when it is.
+func (f *benchFleet) tickNow() time.Time {
+	at := nextTick()
+	f.tick(at)
+	return at
+}
+
 // channels are of panels that show a minute, one for each legend.
 func (f *benchFleet) channels(b *testing.B, n int, more ...string) (paths []string, raws []json.RawMessage) {
 	b.Helper()
@@ -120,6 +128,7 @@ type reader struct {
 	mu     sync.Mutex
 	late   []time.Duration
 	newest time.Time     // row
+	packs  int           // packets with rows, so far
 	came   chan struct{} // has an entry when a row came
 	hold   sync.RWMutex
 }
@@ -138,6 +147,7 @@ func (r *reader) Send(p *backend.StreamPacket) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.packs++
 	for text := range bytes.SplitSeq(list, []byte(",")) {
 		ms, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {
@@ -164,10 +174,27 @@ func (r *reader) take() []time.Duration {
 	return late
 }
 
-func (r *reader) at() time.Time {
+func (r *reader) at() (newest time.Time, packs int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.newest
+	return r.newest, r.packs
+}
+
+// wait waits until the reader has a row.
+func (r *reader) wait(b *testing.B, row time.Time) (packs int) {
+	b.Helper()
+	timeout := time.After(10 * time.Second)
+	for {
+		newest, packs := r.at()
+		if !newest.Before(row) {
+			return packs
+		}
+		select {
+		case <-r.came:
+		case <-timeout:
+			b.Fatalf("the reader has %s, the newest is %s", newest, row)
+		}
+	}
 }
 
 // follow runs a stream until the benchmark is over.
@@ -239,7 +266,8 @@ func BenchmarkStreamDelay(b *testing.B) {
 
 // BenchmarkBackpressure is what 19 readers of live panels feel of a 20th that takes no packet: their 99th percentile of the
 // delay while it is stalled, as a multiple of the one while it reads, in turns so that both have the same machine. It must still
-// be connected afterwards, and have the newest row with its next packet.
+// be connected afterwards, and have the newest row with few packets: the one that was on its way, and one with what there is by
+// then. connected is 1 for that, and packets-to-newest how many it took after the longest time without any.
 //
 // An operation is one sampling period, and a turn is of 10.
 func BenchmarkBackpressure(b *testing.B) {
@@ -280,18 +308,22 @@ func BenchmarkBackpressure(b *testing.B) {
 						stalled.hold.Lock()
 					}
 				}
-				f.tick(nextTick())
+				f.tickNow()
 				n++
 			}
 			end()
-			last := nextTick()
-			f.tick(last)
-			for deadline := time.Now().Add(10 * time.Second); stalled.at().Before(last); {
-				if time.Now().After(deadline) {
-					b.Fatalf("the stalled reader has %s, the newest is %s", stalled.at(), last)
-				}
-				<-stalled.came
+			stalled.wait(b, f.tickNow())
+			stalled.hold.Lock()
+			_, before := stalled.at()
+			var last time.Time
+			for range longStall {
+				last = f.tickNow()
 			}
+			time.Sleep(2 * benchPeriod)
+			stalled.hold.Unlock()
+			packs := stalled.wait(b, last)
+			b.ReportMetric(1, "connected")
+			b.ReportMetric(float64(packs-before), "packets-to-newest")
 			b.ReportMetric(0, "ns/op")
 			if len(with) == 0 || len(without) == 0 {
 				return
