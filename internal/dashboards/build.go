@@ -123,7 +123,7 @@ func (b Board) links() []cog.Builder[dashboard.DashboardLink] {
 // annotation marks what happened to the chosen GPUs. Over days the marks would hide the lines, so there somebody has to ask for them.
 func (b Board) annotation(known *catalog.Catalog) cog.Builder[dashboard.AnnotationQuery] {
 	q := events(gpu.KindXID, gpu.KindLost, gpu.KindECCUncorrected, gpu.KindRecoveryAction, gpu.KindMIGLayoutChanged, gpu.KindAlert, gpu.KindSilence).
-		rows(200).with("live", false)
+		rows(200)
 	return dashboard.NewAnnotationQueryBuilder().Name("GPU events").Enable(!strings.HasSuffix(b.From, "d")).IconColor("red").Datasource(*chosen()).
 		Target(targetBuilder{q.document("Anno", b.Variables, known)})
 }
