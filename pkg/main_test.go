@@ -52,6 +52,12 @@ type grafana struct {
 
 func startPlugin(t *testing.T) grafana {
 	t.Helper()
+	return startPluginLogging(t, io.Discard)
+}
+
+// startPluginLogging is startPlugin with what the process writes to its log.
+func startPluginLogging(t *testing.T, logged io.Writer) grafana {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +67,7 @@ func startPlugin(t *testing.T) grafana {
 		t.Fatal(err)
 	}
 	client := goplugin.NewClient(&goplugin.ClientConfig{
-		Cmd: exec.Command(binary), Logger: hclog.NewNullLogger(), AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		Cmd: exec.Command(binary), Logger: hclog.NewNullLogger(), Stderr: logged, AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: grpcplugin.ProtocolVersion, MagicCookieKey: grpcplugin.MagicCookieKey, MagicCookieValue: grpcplugin.MagicCookieValue,
 		},
