@@ -42,7 +42,7 @@ func (b Board) build(known *catalog.Catalog, revision int64) (dashboard.Dashboar
 	builder := dashboard.NewDashboardBuilder(b.Title).Uid(b.UID).Description(b.Question).Tags(b.tags()).Revision(revision).Version(1).
 		Editable().Tooltip(dashboard.DashboardCursorSyncCrosshair).Time(b.From, "now").Timezone("").Refresh(b.Refresh).
 		Timepicker(dashboard.NewTimePickerBuilder().RefreshIntervals([]string{"5s", "10s", "30s", "1m", "5m", "15m", "1h"})).
-		Variables(b.variables()).Annotations([]cog.Builder[dashboard.AnnotationQuery]{b.annotation(known)})
+		Variables(b.variables()).Annotations(b.annotations(known))
 	for _, link := range b.links() {
 		builder = builder.Link(link)
 	}
@@ -120,12 +120,18 @@ func (b Board) links() []cog.Builder[dashboard.DashboardLink] {
 	return []cog.Builder[dashboard.DashboardLink]{boards, app("Runbooks", "/runbooks", "What to do, by XID and verdict")}
 }
 
-// annotation marks what happened to the chosen GPUs. Over days the marks would hide the lines, so there somebody has to ask for them.
-func (b Board) annotation(known *catalog.Catalog) cog.Builder[dashboard.AnnotationQuery] {
-	q := events(gpu.KindXID, gpu.KindLost, gpu.KindECCUncorrected, gpu.KindRecoveryAction, gpu.KindMIGLayoutChanged, gpu.KindAlert, gpu.KindSilence).
-		rows(200)
-	return dashboard.NewAnnotationQueryBuilder().Name("GPU events").Enable(!strings.HasSuffix(b.From, "d")).IconColor("red").Datasource(*chosen()).
-		Target(targetBuilder{q.document("Anno", b.Variables, known)})
+// annotations mark what happened to the chosen GPUs. Over days the marks would hide the lines, and an alert that goes on colours
+// the whole of a chart: somebody has to ask for these.
+func (b Board) annotations(known *catalog.Catalog) []cog.Builder[dashboard.AnnotationQuery] {
+	marks := func(name, colour string, shown bool, kinds ...string) cog.Builder[dashboard.AnnotationQuery] {
+		q := events(kinds...).rows(200).with("live", false)
+		return dashboard.NewAnnotationQueryBuilder().Name(name).Enable(shown).IconColor(colour).Datasource(*chosen()).
+			Target(targetBuilder{q.document("Anno", b.Variables, known)})
+	}
+	return []cog.Builder[dashboard.AnnotationQuery]{
+		marks("GPU events", "red", !strings.HasSuffix(b.From, "d"), gpu.KindXID, gpu.KindLost, gpu.KindECCUncorrected, gpu.KindRecoveryAction, gpu.KindMIGLayoutChanged),
+		marks("Alerts and silences", "orange", false, gpu.KindAlert, gpu.KindSilence),
+	}
 }
 
 // kinds of variables, and how people read them.

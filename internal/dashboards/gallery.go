@@ -21,7 +21,8 @@ what to do, and how a node shows the same.
   leads to the others with the same selection and time, and a click on a node in a table opens its live dashboard.
 - **Empty panels** say why: where an exporter leaves a field out, a notice at the panel has the line that its configuration needs. "Not
   exported" is never shown as 0. The dashboard "GPU monitoring the monitoring" has all of them in one table.
-- **Marks** in charts are events: XID errors, GPUs that were lost, memory errors, changes of MIG, alerts and silences.
+- **Marks** in charts are events: XID errors, GPUs that were lost, memory errors, changes of MIG. Alerts and silences have a switch of their
+  own at the top.
 - **Copy before you change one**: an update of the app replaces its dashboards.
 - **Folders by role**: ` + "`provisioning/dashboards/roles.yaml`" + ` puts them into a folder for each role instead. Use either way, not both:
   Grafana refuses to import over a provisioned dashboard.
