@@ -276,11 +276,13 @@ func TestWebConfig(t *testing.T) {
 		"tls_server_config: {cert_file: a.pem}":   "missing one of key or key_file",
 		"rate_limit: {interval: 1s}":              "burst 1 or more",
 		"basic_auth_users: {ali: not-a-hash}":     "hash",
+		"basic_auth_users: not-a-hash":            "cannot unmarshal !!str `…` into",
 		"http_server_config: {headers: {Bad: x}}": `HTTP header "Bad" can not be configured`,
 	} {
 		_, err := ReadWebConfig(write(content))
 		assert.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, "read --web.config.file")
+		assert.NotContains(t, err.Error(), "not-a")
 	}
 	_, err = ReadWebConfig("/nowhere/web.yml")
 	assert.ErrorContains(t, err, "no such file")

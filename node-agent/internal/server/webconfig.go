@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/prometheus/exporter-toolkit/web"
 	"go.yaml.in/yaml/v2"
 	"golang.org/x/time/rate"
 )
+
+var inBackticks = regexp.MustCompile("`[^`]*`")
 
 // WebConfig is what a --web.config.file says, in the format of Prometheus' exporter-toolkit.
 //
@@ -33,7 +36,7 @@ func ReadWebConfig(path string) (WebConfig, error) {
 		return WebConfig{}, nil
 	}
 	fail := func(err error) (WebConfig, error) {
-		return WebConfig{}, fmt.Errorf("read --web.config.file %s: %w", path, err)
+		return WebConfig{}, fmt.Errorf("read --web.config.file %s: %s", path, unquoted(err))
 	}
 	if err := web.Validate(path); err != nil {
 		return fail(err)
@@ -76,3 +79,6 @@ func ReadWebConfig(path string) (WebConfig, error) {
 	}
 	return result, nil
 }
+
+// unquoted is an error of the file's parser without what it quotes: a password that is written in the wrong place.
+func unquoted(err error) string { return inBackticks.ReplaceAllString(err.Error(), "`…`") }
