@@ -46,6 +46,7 @@ const mostCards = 1 << 20
 type cardfile struct {
 	mu    sync.Mutex
 	cards map[string]*card // by their text
+	count atomic.Int64     // of cards
 	first atomic.Pointer[card]
 }
 
@@ -239,6 +240,7 @@ func (s *cardfile) card(r *cardReader, text []byte, own int, labels []label) *ca
 		c.cuts[which] = min(c.cuts[which], len(c.text)-1)
 	}
 	s.cards[c.text] = c
+	s.count.Store(int64(len(s.cards)))
 	return c
 }
 

@@ -44,12 +44,12 @@ func TestSharedLabelsAreThoseOfTheBody(t *testing.T) {
 				series = append(series, `{"metric":{`+space+strings.Join(labels, ","+space)+`},"values":[[1,"2"]]}`)
 			}
 			body := []byte(`{"status":"success","data":{"resultType":"matrix","result":[` + strings.Join(series, ",") + `]}}`)
-			want, err := decode(body)
+			want, err := decode(windowOn(body), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {
-				got, err := decodeOnto(file, body)
+				got, err := decode(windowOn(body), file)
 				if err != nil || !slices.Equal(plainOf(got), plainOf(want)) {
 					t.Fatalf("%s\n%v\n got %q\nwant %q", body, err, plainOf(got), plainOf(want))
 				}
@@ -77,7 +77,7 @@ func TestLabelsAreSharedByAnswers(t *testing.T) {
 		for i := range 3 {
 			series = append(series, fmt.Sprintf(`{"metric":{"UUID":"GPU-%d",%s"gpu":"%d"%s},"values":[[1,"2"]]}`, i, before, i, after))
 		}
-		a, err := decodeOnto(file, []byte(`{"status":"success","data":{"resultType":"matrix","result":[`+strings.Join(series, ",")+`]}}`))
+		a, err := decode(windowOn([]byte(`{"status":"success","data":{"resultType":"matrix","result":[`+strings.Join(series, ",")+`]}}`)), file)
 		if err != nil {
 			t.Fatal(err)
 		}

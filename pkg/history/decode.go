@@ -51,15 +51,12 @@ func (l labelSet) Get(name string) string {
 	return ""
 }
 
-// decode reads the body of query or query_range in one pass, whatever the order of its fields. It returns errTruncated
-// for a body that was cut off.
-func decode(body []byte) (*answer, error) { return decodeOnto(nil, body) }
-
-// decodeOnto is decode with the labels that series share in a file of cards, which may be nil.
-func decodeOnto(s *cardfile, body []byte) (*answer, error) {
-	d := newDecoder(body)
-	if s != nil {
-		d.cards = &cardReader{file: s, next: s.first.Load()}
+// decode reads the answer of query or query_range in one pass, whatever the order of its fields, with the labels that series share
+// in a file of cards, which may be nil. It returns errTruncated for an answer that was cut off.
+func decode(w *textWindow, shared *cardfile) (*answer, error) {
+	d := newDecoder(w)
+	if shared != nil {
+		d.cards = &cardReader{file: shared, next: shared.first.Load()}
 	}
 	if err := d.whole(); err != nil {
 		return nil, err
@@ -67,17 +64,18 @@ func decodeOnto(s *cardfile, body []byte) (*answer, error) {
 	return d.answer, nil
 }
 
-func newDecoder(body []byte) *decoder {
+func newDecoder(w *textWindow) *decoder {
 	return &decoder{
-		scanner: scanner{buf: body, interned: make(map[string]string, 256)}, answer: &answer{}, names: make(map[string]string, 32), pair: -1,
+		scanner: scanner{interned: make(map[string]string, 256)}, window: w, answer: &answer{}, names: make(map[string]string, 32), pair: -1,
 	}
 }
 
 func (d *decoder) whole() error {
-	if err := d.envelope(); err != nil {
+	if err := d.read(d.envelope); err != nil {
 		return err
 	}
 	if d.pair >= 0 {
+		d.rows = nil
 		return d.scalar()
 	}
 	return nil
@@ -85,6 +83,8 @@ func (d *decoder) whole() error {
 
 type decoder struct {
 	scanner
+	window *textWindow
+	listed bool // the long list of the text was begun
 	answer *answer
 	names  map[string]string // label names, each allocated once
 
@@ -104,6 +104,7 @@ type decoder struct {
 }
 
 func (d *decoder) envelope() error {
+	*d.answer, d.pair = answer{}, -1
 	err := d.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "status":
@@ -132,7 +133,15 @@ func (d *decoder) envelope() error {
 	if err != nil {
 		return err
 	}
-	if d.peek(); d.pos < len(d.buf) {
+	return d.end()
+}
+
+// end reads what is left, which must be nothing.
+func (d *decoder) end() error {
+	if err := d.ahead(); err != nil {
+		return err
+	}
+	if d.pos < len(d.buf) {
 		return d.syntax("the end")
 	}
 	return nil
@@ -164,16 +173,24 @@ func (d *decoder) result() error {
 	if d.rows != nil {
 		d.rows = newRowDecoder()
 	}
-	return d.array(func() error {
-		if d.peek() == '{' {
-			return d.series()
-		}
-		d.peek()
-		if d.pair < 0 {
-			d.pair = start
-		}
-		return d.skip()
-	})
+	if err := d.expect('['); err != nil {
+		return err
+	}
+	switch d.peek() {
+	case '{', ']':
+		d.pos = start
+		return d.elements(d.series)
+	}
+	if d.pos >= len(d.buf) {
+		return errTruncated
+	}
+	// One pair, and little else.
+	d.pos = start
+	if err := d.remaining(); err != nil {
+		return err
+	}
+	d.listed, d.pair = true, d.pos
+	return d.skip()
 }
 
 // scalar reads the [time, value] pair of a scalar result. The text of a string result is no number and makes no series.

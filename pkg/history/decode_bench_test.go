@@ -61,12 +61,12 @@ func (c canned) Do(context.Context, *http.Request) (*http.Response, []byte, erro
 
 // The name in the benchmark runner is history-decode-range.
 func BenchmarkDecodeRange(b *testing.B) {
-	body := rangeBody(1000, 1000)
+	body, reading := rangeBody(1000, 1000), &budget{}
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()
 		for b.Loop() {
-			a, err := decode(body)
+			a, err := decode(&textWindow{from: bytes.NewReader(body), reading: reading}, nil)
 			if err != nil || len(a.Series) != 1000 {
 				b.Fatal(err)
 			}
@@ -115,12 +115,12 @@ func instantBody(series int) []byte {
 
 // The name in the benchmark runner is history-decode-instant.
 func BenchmarkDecodeInstant(b *testing.B) {
-	body := instantBody(100_000)
+	body, reading := instantBody(100_000), &budget{}
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()
 		for b.Loop() {
-			a, err := decode(body)
+			a, err := decode(&textWindow{from: bytes.NewReader(body), reading: reading}, nil)
 			if err != nil || len(a.Series) != 100_000 {
 				b.Fatal(err)
 			}
@@ -130,7 +130,7 @@ func BenchmarkDecodeInstant(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()
 		for b.Loop() {
-			a, err := decodeInstant(body)
+			a, err := decodeInstant(&textWindow{from: bytes.NewReader(body), reading: reading})
 			if err != nil || a.Instant.Len() != 100_000 {
 				b.Fatal(err)
 			}

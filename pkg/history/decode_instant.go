@@ -2,32 +2,23 @@ package history
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 )
 
-// errNoRows ends the decoding of an answer into rows that is none of rows.
-var errNoRows = errors.New("a series has not one sample")
-
 // decodeInstant is decode into columns. An answer that is not of series of one sample each, as to a range selector or a
 // scalar, is decoded into series.
-func decodeInstant(body []byte) (*answer, error) {
-	d := newDecoder(body)
+func decodeInstant(w *textWindow) (*answer, error) {
+	d := newDecoder(w)
 	d.rows = newRowDecoder()
-	err := d.whole()
-	if errors.Is(err, errNoRows) {
-		return decode(body)
-	}
-	if err != nil {
+	if err := d.whole(); err != nil {
 		return nil, err
 	}
-	if d.pair >= 0 {
-		return decode(body)
+	if d.rows != nil {
+		d.answer.Instant = d.rows.instant()
 	}
-	d.answer.Instant = d.rows.instant()
 	return d.answer, nil
 }
 
@@ -175,8 +166,7 @@ func (d *decoder) row() bool {
 	}
 	r.times, r.values, r.text = append(r.times, t), append(r.values, value), text
 	if row == 64 {
-		// As many as there is room for in the rest of the text, if they are like those before.
-		r.grow((len(d.buf)-d.pos)/(d.pos/row) + row)
+		r.grow(d.expected(row) + row)
 	}
 	return true
 }
@@ -223,11 +213,8 @@ func placeAfter(buf []byte, pos int, text string) (int, bool) {
 	return end, end <= len(buf) && string(buf[pos:end]) == text
 }
 
-// take adds a series that was read the careful way.
-func (r *rowDecoder) take(s rawSeries, spots []spot) error {
-	if len(s.Times) != 1 {
-		return errNoRows
-	}
+// take adds a series of one sample that was read the careful way.
+func (r *rowDecoder) take(s rawSeries, spots []spot) {
 	row := len(r.values)
 	r.spots = r.spots[:0]
 	for _, l := range s.Labels.all() {
@@ -246,7 +233,6 @@ func (r *rowDecoder) take(s rawSeries, spots []spot) error {
 	}
 	r.codes = slices.Grow(r.codes[:0], len(r.spots))[:len(r.spots)]
 	r.times, r.values, r.text = append(r.times, s.Times[0]), append(r.values, s.Values[0]), timeText{}
-	return nil
 }
 
 func (r *rowDecoder) grow(rows int) {
@@ -264,4 +250,19 @@ func (r *rowDecoder) instant() *gpu.Instant {
 		columns[i] = c.LabelColumn
 	}
 	return &gpu.Instant{Labels: columns, Times: r.times, Values: r.values}
+}
+
+// series are the rows as series of one sample.
+func (r *rowDecoder) series() []rawSeries {
+	all := make([]rawSeries, len(r.values))
+	for i := range all {
+		s := rawSeries{Times: r.times[i : i+1 : i+1], Values: r.values[i : i+1 : i+1]}
+		for _, c := range r.columns {
+			if i < len(c.Codes) && c.Codes[i] > 0 {
+				s.Labels.own = append(s.Labels.own, label{c.Name, c.Texts[c.Codes[i]]})
+			}
+		}
+		all[i] = s
+	}
+	return all
 }

@@ -17,8 +17,8 @@ func sameRows(t interface {
 	Fatalf(string, ...any)
 }, body string) {
 	t.Helper()
-	series, failed := decode([]byte(body))
-	rows, err := decodeInstant([]byte(body))
+	series, failed := decode(windowOn([]byte(body)), nil)
+	rows, err := decodeInstant(windowOn([]byte(body)))
 	if fmt.Sprint(failed) != fmt.Sprint(err) {
 		t.Fatalf("%s\nas series: %v\nas columns: %v", body, failed, err)
 	}

@@ -47,7 +47,7 @@ func TestDecodeOfManyDifferentValues(t *testing.T) {
 func TestDecodeStillRefusesWhatIsNoJSON(t *testing.T) {
 	for _, second := range []string{`{"a":"x"`, `{"a":"x",}`, `{"a":"x}`, `{"a":"x" "b":"y"}`, `{"a":"x","b":"y"`, `{"a"b":"x"}`, "{\"a\":\"\x01\"}"} {
 		body := `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"x"},"value":[1,"1"]},{"metric":` + second + `,"value":[1,"1"]}]}}`
-		if a, err := decode([]byte(body)); err == nil {
+		if a, err := decode(windowOn([]byte(body)), nil); err == nil {
 			t.Errorf("%s was read: %+v", second, a.Series)
 		}
 	}

@@ -48,18 +48,34 @@ func (d *decoder) series() error {
 		r.Times, r.Values = sorted(r.Times, r.Values)
 	}
 	if d.rows != nil {
-		return d.rows.take(r, d.spots)
+		if len(r.Times) == 1 {
+			d.rows.take(r, d.spots)
+			return nil
+		}
+		d.answer.Series, d.rows = d.rows.series(), nil
 	}
 	n := len(d.answer.Series)
-	if n >= manySeries && d.pos < n*shortestSeries {
+	if n >= manySeries && d.place() < n*shortestSeries {
 		return errNameless
 	}
 	if n == cap(d.answer.Series) && n >= 64 {
-		// As many as there is room for in the rest of the text, if they are like those before.
-		d.answer.Series = slices.Grow(d.answer.Series, (len(d.buf)-d.pos)/max(d.pos/n, 1)+64)
+		d.answer.Series = slices.Grow(d.answer.Series, d.expected(n))
 	}
 	d.answer.Series = append(d.answer.Series, r)
 	return nil
+}
+
+// expected is about how many series come after so many: as many as there is room for in the rest of the text, if they are like those
+// before, or those of all devices where there are many already.
+func (d *decoder) expected(n int) int {
+	more := d.left()/max(d.place()/n, 1) + 64
+	if d.window != nil && !d.window.ended && d.window.size <= 0 {
+		more = max(more, n)
+		if d.cards != nil && n >= 1024 {
+			more = max(more, int(d.cards.file.count.Load())-n)
+		}
+	}
+	return more
 }
 
 // value reads one [time, "value"] pair.
@@ -123,7 +139,7 @@ func (d *decoder) values(r *rawSeries) error {
 			text := timeText{d.pos + 1, timeEnd - d.pos - 1}
 			t, ok := parseTime(d.buf[text.start:timeEnd])
 			if !ok {
-				return fmt.Errorf("byte %d: %q is not a time", text.start, d.buf[text.start:timeEnd])
+				return fmt.Errorf("byte %d: %q is not a time", d.dropped+text.start, d.buf[text.start:timeEnd])
 			}
 			column.add(t, text)
 			d.pos = next
@@ -155,7 +171,7 @@ func (d *decoder) time() (timeText, int64, error) {
 		if d.pos >= len(d.buf) {
 			return text, 0, errTruncated
 		}
-		return text, 0, fmt.Errorf("byte %d: %q is not a time", text.start, d.buf[text.start:d.pos])
+		return text, 0, fmt.Errorf("byte %d: %q is not a time", d.dropped+text.start, d.buf[text.start:d.pos])
 	}
 	return text, t, nil
 }
@@ -178,7 +194,7 @@ func (d *decoder) rest() (float64, error) {
 	}
 	v, err := parseFloat(text)
 	if err != nil {
-		return 0, fmt.Errorf("byte %d: %q is not a number: %w", d.pos, text, errors.Unwrap(err))
+		return 0, fmt.Errorf("byte %d: %q is not a number: %w", d.place(), text, errors.Unwrap(err))
 	}
 	return v, d.expect(']')
 }

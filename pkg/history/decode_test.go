@@ -100,7 +100,7 @@ func risingPairs(pairs []model.SamplePair) bool {
 
 func mustDecode(t *testing.T, body []byte) *answer {
 	t.Helper()
-	a, err := decode(body)
+	a, err := decode(windowOn(body), nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, body)
 	}
@@ -264,7 +264,7 @@ func TestDecodePutsPointsInOrder(t *testing.T) {
 func TestDecodeOfEveryPrefix(t *testing.T) {
 	for _, body := range [][]byte{bytes.TrimSpace(fixture(t, "nan_inf.json")), bytes.TrimSpace(fixture(t, "label_values.json")), rangeBody(2, 3)} {
 		for n := range len(body) {
-			if _, err := decode(body[:n]); !errors.Is(err, errTruncated) {
+			if _, err := decode(windowOn(body[:n]), nil); !errors.Is(err, errTruncated) {
 				t.Fatalf("the first %d of %d bytes: %v", n, len(body), err)
 			}
 		}
@@ -285,7 +285,7 @@ func TestDecodeRefusesWhatIsNoAnswer(t *testing.T) {
 		`{"data":{"result":[{"metric":{"a":1},"values":[]}]}}`:              `byte 34 is '1' where " is expected`,
 		`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`: "nested too deep",
 	} {
-		if _, err := decode([]byte(body)); err == nil || err.Error() != want {
+		if _, err := decode(windowOn([]byte(body)), nil); err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", body, err, want)
 		}
 	}
@@ -298,7 +298,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`{"data":{"result":[{"metric":{"a":"b\u0041"},"values":[[1793400000.123,"1.5"],[1793400015,"2"]]}]}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := decode(body)
+		got, err := decode(windowOn(body), nil)
 		if err != nil {
 			return
 		}

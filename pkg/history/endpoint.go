@@ -130,11 +130,11 @@ func sameServer(req *http.Request, via []*http.Request) error {
 // query asks path for form and decodes the answer. Every error is an *Error.
 func (e *endpoint) query(ctx context.Context, path string, form url.Values) (*answer, error) {
 	shared := e.cardfile(ctx)
-	return e.queryAs(ctx, path, form, func(body []byte) (*answer, error) { return decodeOnto(shared, body) })
+	return e.queryAs(ctx, path, form, func(w *textWindow) (*answer, error) { return decode(w, shared) })
 }
 
 // queryAs is query with an answer that is decoded in a way of the caller's.
-func (e *endpoint) queryAs(ctx context.Context, path string, form url.Values, read func(body []byte) (*answer, error)) (*answer, error) {
+func (e *endpoint) queryAs(ctx context.Context, path string, form url.Values, read func(*textWindow) (*answer, error)) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
 	defer cancel()
 	a, err := e.attempt(ctx, path, form, read)
@@ -145,65 +145,78 @@ func (e *endpoint) queryAs(ctx context.Context, path string, form url.Values, re
 	return a, err
 }
 
-func (e *endpoint) attempt(ctx context.Context, path string, form url.Values, read func(body []byte) (*answer, error)) (*answer, error) {
-	resp, body, err := e.send(ctx, path, form)
+func (e *endpoint) attempt(ctx context.Context, path string, form url.Values, read func(*textWindow) (*answer, error)) (*answer, error) {
+	var a *answer
+	err := e.stream(ctx, path, form, func(resp *http.Response, w *textWindow) error {
+		var err error
+		a, err = read(w)
+		switch {
+		case err != nil:
+			return e.answerError(resp, w.begin(), err)
+		case a.Status == "error":
+			return e.refusal(resp, a.ErrorType, a.Error)
+		case a.Status != "success" || !a.found:
+			return e.answerError(resp, w.begin(), nil)
+		}
+		a.Warnings, a.Infos = citedAll(resp, a.Warnings), citedAll(resp, a.Infos)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer body.release()
-	a, err := read(body.text)
-	switch {
-	case err != nil:
-		return nil, e.answerError(resp, body.text, err)
-	case a.Status == "error":
-		return nil, e.refusal(resp, a.ErrorType, a.Error)
-	case a.Status != "success" || !a.found:
-		return nil, e.answerError(resp, body.text, nil)
-	}
-	a.Warnings, a.Infos = citedAll(resp, a.Warnings), citedAll(resp, a.Infos)
 	return a, nil
+}
+
+// stream asks for something that may be large. What is wrong with the answer is what take says, but where it could not be read to
+// its end.
+func (e *endpoint) stream(ctx context.Context, path string, form url.Values, take func(*http.Response, *textWindow) error) error {
+	var wrong error
+	err := e.send(ctx, path, form, func(resp *http.Response, text *limitedBody) error {
+		w := &textWindow{from: text, reading: e.reading, size: resp.ContentLength}
+		defer w.close()
+		wrong = take(resp, w)
+		return text.failed
+	})
+	if err != nil {
+		return err
+	}
+	return wrong
 }
 
 // fetch asks for something small, within the endpoint's time limit, and returns the body. Every error is an *Error.
 func (e *endpoint) fetch(ctx context.Context, path string, form url.Values) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
 	defer cancel()
-	resp, body, err := e.send(ctx, path, form)
-	return resp, body.own(), err
-}
-
-// lend is fetch of something that may be large: read has the body until it returns, and gives nothing of it away.
-func (e *endpoint) lend(ctx context.Context, path string, form url.Values, read func(resp *http.Response, body []byte) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
-	defer cancel()
-	resp, body, err := e.send(ctx, path, form)
-	if err != nil {
+	var answered *http.Response
+	var whole []byte
+	err := e.send(ctx, path, form, func(resp *http.Response, text *limitedBody) error {
+		all, err := e.reading.read(text)
+		answered, whole = resp, all.own()
 		return err
-	}
-	defer body.release()
-	return read(resp, body.text)
+	})
+	return answered, whole, err
 }
 
-// send posts a form, or gets it where the server does not allow POST, and returns an answer with a good status. It waits
-// for its turn when too many requests to the server are running.
-func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*http.Response, body, error) {
+// send posts a form, or gets it where the server does not allow POST, and has an answer with a good status taken in. It waits for
+// its turn when too many requests to the server are running.
+func (e *endpoint) send(ctx context.Context, path string, form url.Values, take func(*http.Response, *limitedBody) error) error {
 	if e.Permit != nil {
 		if err := e.Permit(ctx); err != nil {
-			return nil, body{}, &Error{Endpoint: e.ID, Kind: KindUnauthorized, Status: http.StatusUnauthorized, Message: err.Error()}
+			return &Error{Endpoint: e.ID, Kind: KindUnauthorized, Status: http.StatusUnauthorized, Message: err.Error()}
 		}
 	}
 	if err := e.queue.enter(ctx); err != nil {
-		return nil, body{}, e.crowdedOut(ctx)
+		return e.crowdedOut(ctx)
 	}
 	defer e.queue.leave()
 	if err := e.blocked(ctx); err != nil {
-		return nil, body{}, err
+		return err
 	}
 	post := !e.useGET.Load() && len(form) > 0
-	resp, text, err := e.do(ctx, path, form, post)
+	resp, text, err := e.do(ctx, path, form, post, take)
 	if post && resp != nil && (resp.StatusCode == http.StatusMethodNotAllowed || resp.StatusCode == http.StatusNotImplemented) {
 		text.release()
-		if resp, text, err = e.do(ctx, path, form, false); err == nil && resp.StatusCode/100 == 2 {
+		if resp, text, err = e.do(ctx, path, form, false, take); err == nil && resp.StatusCode/100 == 2 {
 			e.useGET.Store(true)
 		}
 	}
@@ -215,21 +228,21 @@ func (e *endpoint) send(ctx context.Context, path string, form url.Values) (*htt
 	}
 	switch {
 	case err != nil && resp == nil:
-		return nil, body{}, e.transportError(ctx, err)
+		return e.transportError(ctx, err)
 	case err != nil && (resp.StatusCode/100 == 2 || ctx.Err() != nil):
-		return nil, body{}, e.transportError(ctx, begunError{err})
+		return e.transportError(ctx, begunError{err})
 	case resp.StatusCode/100 != 2: // which says enough, even if what it comes with was cut off
 		defer text.release()
 		failed := e.statusError(resp, text.text)
 		if failed.RetryAfter > 0 {
 			e.waits.ask(e.tenant(ctx), resp.StatusCode, e.now(), failed.RetryAfter)
 		}
-		return nil, body{}, failed
+		return failed
 	}
-	return resp, text, nil
+	return nil
 }
 
-func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bool) (*http.Response, body, error) {
+func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bool, take func(*http.Response, *limitedBody) error) (*http.Response, body, error) {
 	u := e.client.URL(path, nil)
 	method, content := http.MethodGet, io.Reader(http.NoBody)
 	if post {
@@ -253,23 +266,22 @@ func (e *endpoint) do(ctx context.Context, path string, form url.Values, post bo
 		return nil, body{}, err
 	}
 	e.clock.hear(resp.Header, asked)
-	text, err := e.read(resp)
+	text, err := e.read(resp, take)
 	return resp, text, err
 }
 
-// read takes in a response and closes it.
-func (e *endpoint) read(resp *http.Response) (body, error) {
+// read has a response taken in and closes it. It returns what a refusal says.
+func (e *endpoint) read(resp *http.Response, take func(*http.Response, *limitedBody) error) (body, error) {
 	defer func() { _ = resp.Body.Close() }() // everything that is of use has been read
 	plain, err := unpacked(resp)
 	if err != nil {
 		return body{}, err
 	}
-	limit := e.maxAnswer
-	if resp.StatusCode/100 != 2 {
-		limit = min(limit, largestRefusal)
-		plain = io.LimitReader(plain, limit)
-	}
-	whole := &limitedBody{Reader: plain, reading: e.reading, left: limit}
+	whole := &limitedBody{Reader: plain, reading: e.reading, left: e.maxAnswer}
 	defer whole.done()
+	if resp.StatusCode/100 == 2 {
+		return body{}, take(resp, whole)
+	}
+	whole.Reader = io.LimitReader(plain, min(whole.left, largestRefusal))
 	return e.reading.read(whole)
 }

@@ -63,7 +63,7 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	if u.mood == downMood {
 		return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{}, Request: req}, nil
 	}
-	a, err := decode(body)
+	a, err := decode(windowOn(body), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -23,9 +23,6 @@ const (
 	piece      = 1 << 20
 )
 
-// largestKept is how many bytes of memory for a whole answer are kept for the next one, until they are collected.
-const largestKept = 256 << 20
-
 // largestRefusal is how much is read of an answer that is none: it holds a message at most.
 const largestRefusal = 1 << 20
 
@@ -36,7 +33,6 @@ type budget struct {
 	used atomic.Int64
 
 	firsts, pieces sync.Pool
-	wholes         sync.Pool // of whole large answers, so that one after the other costs no memory
 }
 
 func (b *budget) piece(size int) *[]byte {
@@ -52,13 +48,11 @@ func (b *budget) piece(size int) *[]byte {
 }
 
 func (b *budget) giveBack(p *[]byte) {
-	switch n := len(*p); {
-	case n == firstPiece:
+	switch len(*p) {
+	case firstPiece:
 		b.firsts.Put(p)
-	case n == piece:
+	case piece:
 		b.pieces.Put(p)
-	case n <= largestKept:
-		b.wholes.Put(p)
 	}
 }
 
@@ -80,9 +74,6 @@ func (b *body) release() {
 // own is the text in memory of its own, and the end of the body.
 func (b *body) own() []byte {
 	text := b.text
-	if b.first != nil && len(*b.first) > piece && len(text) > len(*b.first)/2 {
-		b.first = nil // the memory stays with the text
-	}
 	if b.first != nil {
 		text = append([]byte(nil), text...)
 	}
@@ -108,31 +99,17 @@ func (b *budget) read(from io.Reader) (body, error) {
 		case err == io.EOF && len(pieces) == 1:
 			return body{text: last[:filled], reading: b, first: pieces[0]}, nil
 		case err == io.EOF:
-			size := whole + filled
-			room := make([]byte, size+size/16+1) // for a next one that is a little larger
-			text := room[:0]
+			text := make([]byte, 0, whole+filled)
 			for _, p := range pieces[:len(pieces)-1] {
 				text = append(text, *p...)
 			}
 			text = append(text, last[:filled]...)
 			giveBack()
-			all := body{text: text, reading: b}
-			if len(room) > piece {
-				all.first = &room
-			}
-			return all, nil
+			return body{text: text, reading: b}, nil
 		case err != nil:
 			giveBack()
 			return body{}, err
 		case filled == len(last):
-			if len(pieces) == 1 && filled == firstPiece {
-				if known, ok := b.wholes.Get().(*[]byte); ok {
-					copy(*known, last)
-					b.giveBack(pieces[0])
-					pieces[0] = known
-					continue
-				}
-			}
 			whole, filled = whole+filled, 0
 			pieces = append(pieces, b.piece(piece))
 		}
@@ -162,16 +139,20 @@ type limitedBody struct {
 	reading *budget
 	left    int64
 	taken   int64 // from the budget
+	failed  error // why it could not be read to its end
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, errLarge
+		n, err = 0, errLarge
 	}
 	b.taken += int64(n)
-	if b.reading.used.Add(int64(n)) > b.reading.size {
-		return 0, errCrowded
+	if b.reading.used.Add(int64(n)) > b.reading.size && err != errLarge {
+		n, err = 0, errCrowded
+	}
+	if err != nil && err != io.EOF {
+		b.failed = err
 	}
 	return n, err
 }

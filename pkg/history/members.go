@@ -2,7 +2,7 @@ package history
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -110,58 +110,67 @@ func (h *History) found(ctx context.Context, e *endpoint, from, to time.Time) ([
 	if file == nil {
 		file = &cardfile{cards: map[string]*card{}} // most devices have several of the names
 	}
-	err = e.lend(ctx, "/api/v1/series", url.Values{
+	err = e.eachSet(ctx, url.Values{
 		"match[]": {selectNames(names)}, "start": {timestamp(from)}, "end": {timestamp(to)}, "limit": {strconv.Itoa(maxMembers)},
-	}, func(resp *http.Response, body []byte) error {
-		return e.eachSet(resp, body, file, func(labels labelSet) {
-			f := found{h.bearer(e, labels), ranks[labels.Get("__name__")]}
-			if f.who.named && (labels.shared == nil || !told[f]) {
-				told[f] = labels.shared != nil
-				all = append(all, f)
-			}
-		})
+	}, file, func(labels labelSet) {
+		f := found{h.bearer(e, labels), ranks[labels.Get("__name__")]}
+		if f.who.named && (labels.shared == nil || !told[f]) {
+			told[f] = labels.shared != nil
+			all = append(all, f)
+		}
 	})
 	return all, err
 }
 
-// eachSet reads a list of label sets.
-func (e *endpoint) eachSet(resp *http.Response, body []byte, file *cardfile, take func(labelSet)) error {
-	d := newDecoder(body)
-	d.cards = &cardReader{file: file, next: file.first.Load()}
-	var status string
-	err := d.object(func(key []byte) (err error) {
-		switch string(key) {
-		case "status":
-			status, err = d.text()
-		case "data":
-			if d.null() {
-				return nil
-			}
-			err = d.array(func() error {
-				labels, err := d.metric()
-				if err == nil {
-					take(labels)
-				}
-				return err
-			})
-		default:
-			err = d.skip()
+// eachSet asks for a list of label sets.
+func (e *endpoint) eachSet(ctx context.Context, form url.Values, file *cardfile, take func(labelSet)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, errSlow)
+	defer cancel()
+	return e.stream(ctx, "/api/v1/series", form, func(resp *http.Response, w *textWindow) error {
+		status, errorType, message, err := decodeSets(w, file, take)
+		switch {
+		case err == nil && status == "success":
+			return nil
+		case status == "error" && !errors.Is(err, errTruncated):
+			return e.refusal(resp, errorType, message)
 		}
-		return err
+		return e.answerError(resp, w.begin(), err)
 	})
-	if err == nil && status == "success" {
-		return nil
-	}
-	var said struct {
-		Status    string `json:"status"`
-		ErrorType string `json:"errorType"`
-		Error     string `json:"error"`
-	}
-	if problem := json.Unmarshal(body, &said); problem != nil {
-		return e.answerError(resp, body, jsonProblem(body, problem))
-	}
-	if said.Status == "error" {
-		return e.refusal(resp, said.ErrorType, said.Error)
-	}
-	return e.answerError(resp, body, err)
+}
+
+// decodeSets reads the answer of series, which is one of the label sets or says what is wrong.
+func decodeSets(w *textWindow, file *cardfile, take func(labelSet)) (status, errorType, message string, err error) {
+	d := newDecoder(w)
+	d.cards = &cardReader{file: file, next: file.first.Load()}
+	err = d.read(func() error {
+		err := d.object(func(key []byte) (err error) {
+			switch string(key) {
+			case "status":
+				status, err = d.text()
+			case "errorType":
+				errorType, err = d.text()
+			case "error":
+				message, err = d.text()
+			case "data":
+				if d.null() {
+					return nil
+				}
+				err = d.elements(func() error {
+					labels, err := d.metric()
+					if err == nil {
+						take(labels)
+					}
+					return err
+				})
+			default:
+				err = d.skip()
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return d.end()
+	})
+	return status, errorType, message, err
 }

@@ -16,8 +16,9 @@ const maxDepth = 64
 
 // scanner walks over a JSON text once. It checks what it reads and is lenient about the inside of what it skips.
 type scanner struct {
-	buf []byte
-	pos int
+	buf     []byte
+	pos     int
+	dropped int // bytes of the text that stood before buf
 	// interned holds the texts seen so far by what stands between their quotes, so that each is allocated once.
 	interned map[string]string
 }
@@ -27,8 +28,11 @@ func (s *scanner) syntax(expected string) error {
 	if s.pos >= len(s.buf) {
 		return errTruncated
 	}
-	return fmt.Errorf("byte %d is %q where %s is expected", s.pos, s.buf[s.pos], expected)
+	return fmt.Errorf("byte %d is %q where %s is expected", s.place(), s.buf[s.pos], expected)
 }
+
+// place is how many bytes of the text were read.
+func (s *scanner) place() int { return s.dropped + s.pos }
 
 // peek skips white space and returns the next byte, 0 at the end.
 func (s *scanner) peek() byte {

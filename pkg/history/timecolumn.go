@@ -38,6 +38,7 @@ func (c *timeColumn) add(t int64, text timeText) {
 	if c.own == nil {
 		at := c.from + c.count
 		if at < len(grid) && grid[at] == t {
+			c.decoder.texts[at] = text // the one before may be gone by now
 			c.count++
 			return
 		}
