@@ -124,7 +124,7 @@ func (b Board) links() []cog.Builder[dashboard.DashboardLink] {
 // the whole of a chart: somebody has to ask for these.
 func (b Board) annotations(known *catalog.Catalog) []cog.Builder[dashboard.AnnotationQuery] {
 	marks := func(name, colour string, shown bool, kinds ...string) cog.Builder[dashboard.AnnotationQuery] {
-		q := events(kinds...).rows(200).with("live", false)
+		q := events(kinds...).rows(200)
 		return dashboard.NewAnnotationQueryBuilder().Name(name).Enable(shown).IconColor(colour).Datasource(*chosen()).
 			Target(targetBuilder{q.document("Anno", b.Variables, known)})
 	}
