@@ -61,24 +61,11 @@ function isDark(row: Row): boolean {
 
 const COLUMNS: TableColumn[] = [
   { header: 'Cluster', column: 'cluster' },
-  { header: 'Metric', column: 'metric', cell: (row) => <MetricLink row={row} /> },
+  { header: 'Metric', column: 'metric', cell: (row) => <MetricFrom row={row} /> },
   { header: 'Status', column: 'status' },
   { header: 'Devices', column: 'covered', cell: (row) => `${textOf(row, 'covered')} of ${textOf(row, 'total')}` },
-  { header: 'From', column: 'series', cell: (row) => <From row={row} /> },
   { header: 'Why, and how to get it', column: 'why', cell: (row) => <Why row={row} /> },
 ];
-
-/** The exporter's dialect and its series. */
-function From({ row }: { row: Row }) {
-  return (
-    <>
-      <div>{textOf(row, 'dialect')}</div>
-      <Text color="secondary" variant="bodySmall">
-        {textOf(row, 'series')}
-      </Text>
-    </>
-  );
-}
 
 function Why({ row }: { row: Row }) {
   const line = textOf(row, 'enable');
@@ -90,7 +77,18 @@ function Why({ row }: { row: Row }) {
   );
 }
 
-function MetricLink({ row }: { row: Row }) {
+/** A metric, and the exporter's dialect and series that it is read from. */
+function MetricFrom({ row }: { row: Row }) {
   const name = textOf(row, 'metric');
-  return <TextLink href={metricPath(name)}>{name}</TextLink>;
+  const from = [textOf(row, 'dialect'), textOf(row, 'series')].filter(Boolean).join(': ');
+  return (
+    <>
+      <TextLink href={metricPath(name)}>{name}</TextLink>
+      <div>
+        <Text color="secondary" variant="bodySmall">
+          {from}
+        </Text>
+      </div>
+    </>
+  );
 }
