@@ -1,6 +1,6 @@
 import { css } from '@emotion/css';
 import { CoreApp, type GrafanaTheme2, type QueryEditorProps } from '@grafana/data';
-import { EditorField, EditorHeader, EditorRows, FlexItem, RunQueryButton, Space } from '@grafana/plugin-ui';
+import { EditorField, EditorHeader, EditorRows, RunQueryButton, Space } from '@grafana/plugin-ui';
 import { Alert, Combobox, type ComboboxOption, useStyles2 } from '@grafana/ui';
 import React, { useEffect } from 'react';
 
@@ -58,7 +58,6 @@ export function QueryEditor({ datasource, query: stored, onChange, onRunQuery, a
           />
         </EditorField>
         <p className={styles.meaning}>{queryTypeInfo(queryType)?.meaning}</p>
-        <FlexItem grow={1} />
         {app !== CoreApp.Explore && (
           <RunQueryButton
             queryInvalid={!isComplete(query)}
@@ -133,6 +132,9 @@ function isRule(app: string | undefined): boolean {
 
 const getStyles = (theme: GrafanaTheme2) => ({
   meaning: css({
+    // Beside the type also where there is little room, on more lines.
+    flex: '1 1 0',
+    minWidth: theme.spacing(20),
     alignSelf: 'flex-end',
     margin: theme.spacing(0, 0, 1),
     color: theme.colors.text.secondary,
