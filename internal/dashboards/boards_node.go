@@ -14,7 +14,7 @@ func nodeLive() Board {
 		File: "gpu-node-live", Title: "GPU node live", Role: "sre",
 		Question: "What do the GPUs of this node do right now?",
 		Answer:   "History from Prometheus that goes on live from the node's agent; the numbers on top are the node as a whole.",
-		Needs:    "SM active is not among the default fields of dcgm-exporter; utilisation is.", Variables: []string{"cluster", "node", "gpu", "mig"}, OneNode: true, From: "now-15m", Refresh: "10s",
+		Needs:    "SM active is not among the default fields of dcgm-exporter; utilisation is.", Variables: []string{"cluster", "node", "gpu", "mig"}, OneNode: true, From: "now-15m", Refresh: "10s", Window: "1h",
 		Sections: []Section{
 			{Panels: []Panel{
 				panel("GPUs reporting", third, statHeight, Help{
@@ -52,6 +52,8 @@ func nodeLive() Board {
 			{Title: "Work", Panels: []Panel{smActive(), tensorActive(), memoryUsed(), powerAndLimit()}},
 			{Title: "Condition", Panels: []Panel{temperature(), smClock(), throttledByHeat(), pcieTraffic(), nvlinkTraffic().sized(full, chartHeight)}},
 			{Title: "MIG instances", Panels: []Panel{instanceSM(), instanceMemory()}},
+			{Title: "How it is wired", Collapsed: true, Panels: []Panel{wiring()}},
+			{Title: "What is usual", Collapsed: true, Panels: []Panel{powerBands()}},
 			{Title: "Now", Panels: []Panel{gpusNow(), processes()}},
 			{Title: "Health", Panels: []Panel{healthTable().sized(full, 7), eventsTable("Events").sized(full, 7)}},
 		},
@@ -143,12 +145,14 @@ func job() Board {
 		File: "gpu-job", Title: "GPU job", Role: "ml", Axis: "efficiency",
 		Question: "Is my job healthy, is it fast, and does it use what it has?",
 		Answer:   "The numbers on top are the job's GPUs as they are; the timeline below says what held each of them back, and the tables what is wrong with any.",
-		Needs:    "GPUs are found by the labels of pods or by the agent's owners; without either a job has none, and a notice says so.", Variables: []string{"cluster", "namespace", "job", "node"}, From: "now-3h", Refresh: "30s",
+		Needs:    "GPUs are found by the labels of pods or by the agent's owners; without either a job has none, and a notice says so.", Variables: []string{"cluster", "namespace", "job", "node"}, From: "now-3h", Refresh: "30s", Window: "3h",
 		Sections: []Section{
 			{Panels: []Panel{gpusPresent(), busyShare(), tensorShare(), fullest(), usedWell(), hottest()}},
 			{Title: "What holds it back", Panels: []Panel{bottlenecks(""), bottleneckSummary("")}},
+			{Title: "Who slows it down", Panels: []Panel{slowJobs(), suspects(), skew(), jobBands()}},
 			{Title: "Health of its GPUs", Panels: []Panel{healthTable().sized(full, 7), eventsTable("Events").sized(full, 7)}},
 			{Title: "Its GPUs", Panels: []Panel{smActive(), tensorActive(), memoryUsed(), powerAndLimit(), smClock(), temperature(), pcieTraffic(), nvlinkTraffic()}},
+			{Title: "Its memory", Panels: []Panel{memoryTable(), memoryAhead()}},
 			{Title: "Its own numbers", Panels: []Panel{stepTime().sized(6, statHeight), waiting().sized(6, statHeight), tokens().sized(6, statHeight), kvCache().sized(6, statHeight), stepParts(), trainTokens(), loss(), trainMemory()}},
 			{Title: "Cost", Panels: []Panel{jobEfficiency().sized(full, 6), groups("GPU hours", "namespace", "job", "pod")}},
 		},

@@ -170,5 +170,8 @@ func (b Board) variables() []cog.Builder[dashboard.VariableModel] {
 			Query(dashboard.StringOrMap{Map: b.parents(kind)}).Refresh(dashboard.VariableRefreshOnDashboardLoad).
 			Multi(kind != "cluster").IncludeAll(!one))
 	}
+	if b.Window != "" {
+		all = append(all, b.window())
+	}
 	return all
 }

@@ -106,9 +106,13 @@ func TestQueriesParseAndNameMetricsOfTheCatalogue(t *testing.T) {
 	})
 }
 
-func (q Query) options() map[string]any {
-	options, _ := q.fields["options"].(map[string]any)
-	return options
+// Judgements are about a window that the board has, and that people can change.
+func TestBoardsWithJudgementsHaveAWindow(t *testing.T) {
+	for _, b := range Boards() {
+		if b.judges() != (b.Window != "") || b.Window != "" && !slices.Contains(windows(), b.Window) {
+			t.Errorf("%s: window %q, and it judges: %t", b.File, b.Window, b.judges())
+		}
+	}
 }
 
 // The numbers on top must not be the agent's alone without saying so.

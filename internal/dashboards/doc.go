@@ -21,6 +21,7 @@ type Board struct {
 	OneNode   bool     // the node variable starts with one node, not with all
 	From      string   // "now-6h"
 	Refresh   string   // "30s", "" for off
+	Window    string   // what judgements look back on at first, one of windows; "" where there are none
 	Sections  []Section
 }
 

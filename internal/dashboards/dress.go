@@ -28,6 +28,9 @@ func (p Panel) built(variables []string, known *catalog.Catalog) (dashboard.Pane
 	}
 	described := p.description(known)
 	out.Description, out.Datasource = &described, chosen()
+	if p.judgesNow() {
+		out.TimeFrom = cog.ToPtr("$" + windowVariable)
+	}
 	for i, q := range p.Queries {
 		out.Targets = append(out.Targets, variants.Dataquery(q.document(string(rune('A'+i)), variables, known)))
 	}

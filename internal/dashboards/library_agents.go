@@ -73,3 +73,11 @@ func seriesCount() Panel {
 		Do:      "a jump: a label that changes all the time, such as a process id; drop it when scraping.",
 	}, in("short"), otherwise("No GPU exporter is scraped"))
 }
+
+func pluginCache() Panel {
+	return scrapes("What the data source remembers", "sum by (result) (rate(warpwatch_history_cache_requests_total[$__rate_interval]))", "{{result}}", Help{
+		Shows:   "how many questions a second the data source answers from its memory, in part, or not at all.",
+		Matters: "because what it remembers Prometheus is not asked.",
+		Do:      "mostly misses: raise the cache in the data source's settings, or look for dashboards whose range is never the same.",
+	}, in("reqps"), otherwise("Not exported: have Prometheus scrape Grafana's /metrics/plugins/warpwatch-gpu-datasource"))
+}

@@ -25,11 +25,12 @@ type look struct {
 	lines      bool   // thresholds as lines in the chart
 	colour     string // of the lowest step
 	stacked    bool
-	field      string // the column of a stat, a regular expression; "" for all numbers
-	calc       string // how a stat reduces it, "lastNotNull" when ""
-	graph      bool   // a stat with its past
-	content    string // of a text
-	frame      int    // of a table
+	field      string         // the column of a stat, a regular expression; "" for all numbers
+	calc       string         // how a stat reduces it, "lastNotNull" when ""
+	graph      bool           // a stat with its past
+	content    string         // of a text
+	options    map[string]any // of a panel that the SDK does not know
+	frame      int            // of a table
 	columns    []column
 	transforms []dashboard.DataTransformerConfig
 	overrides  []override
@@ -57,6 +58,8 @@ func builders() map[string]func(look) cog.Builder[dashboard.Panel] {
 		"heatmap":        heatmapOf,
 		"state-timeline": statesOf,
 		"table":          tableOf,
+		"nodeGraph":      nodeGraphOf,
+		fleetPanel:       fleetOf,
 		"text": func(l look) cog.Builder[dashboard.Panel] {
 			return text.NewPanelBuilder().Mode(text.TextModeMarkdown).Content(l.content).Transparent(true)
 		},
@@ -81,7 +84,7 @@ func statOf(l look) cog.Builder[dashboard.Panel] {
 	if l.graph {
 		mode = common.BigValueTextModeValueAndName // one of several lines
 	}
-	return stat.NewPanelBuilder().GraphMode(graph).TextMode(mode).ColorMode(common.BigValueColorModeValue).ReduceOptions(l.reduced())
+	return stat.NewPanelBuilder().Orientation(common.VizOrientationAuto).GraphMode(graph).TextMode(mode).ColorMode(common.BigValueColorModeValue).ReduceOptions(l.reduced())
 }
 
 func barGaugeOf(l look) cog.Builder[dashboard.Panel] {
