@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,9 @@ func (p *alertPolls) get(ctx context.Context, now time.Time, ask func(context.Co
 		return said, nil
 	}
 	said = ask(ctx)
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return alertAnswers{}, err // that its stream ended is no answer to the others
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.said, p.at = said, now

@@ -145,6 +145,24 @@ func TestAlertsAreAskedForOnce(t *testing.T) {
 	})
 }
 
+// A stream that ends while it asks on behalf of all leaves no answer behind.
+func TestAlertsOfAStreamThatEnds(t *testing.T) {
+	var polls alertPolls
+	ended, end := context.WithCancel(t.Context())
+	_, err := polls.get(ended, time.Now(), func(context.Context) alertAnswers {
+		end()
+		return alertAnswers{}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	want := alertAnswers{known: []gpu.Device{{Model: "H200"}}}
+	got, err := polls.get(t.Context(), time.Now(), func(context.Context) alertAnswers { return want })
+	if err != nil || len(got.known) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // Streams of queries that name other kinds ask for no alerts.
 func TestAlertsAreAskedForWhereTheyAreWanted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
