@@ -187,10 +187,11 @@ type Reason = 'incomplete' | 'trouble';
 
 function reasonToAsk(states: States): Reason | undefined {
   const all = Array.from(states.values());
-  if (all.some(({ incomplete }) => incomplete)) {
-    return 'incomplete';
+  // First: an answer in place of a stream comes sooner than one more for missed rows, and has these too.
+  if (all.some((state) => state.outdated || troubleOf(state) !== undefined)) {
+    return 'trouble';
   }
-  return all.some((state) => state.outdated || troubleOf(state) !== undefined) ? 'trouble' : undefined;
+  return all.some(({ incomplete }) => incomplete) ? 'incomplete' : undefined;
 }
 
 /** The most telling of what is wrong: without a connection nothing else can be right. */

@@ -114,6 +114,19 @@ describe('samples that came too late for their rows', () => {
   });
 });
 
+test('rows that are missing do not keep a panel without a WebSocket from asking every ten seconds', () => {
+  const asked: number[] = [];
+  open(() => {
+    asked.push(now());
+    return answer([[Math.floor(now()), 1, 1]]);
+  });
+  flow(10, (second) => late([[second, second, second]], second)); // asked for now, and the next time in half a minute
+  live.connected.next(false);
+  const lost = now();
+  jest.advanceTimersByTime(16_000);
+  expect(asked.filter((at) => at > lost)).toHaveLength(1);
+});
+
 test('what was sent while the WebSocket was away for a moment is asked for', () => {
   const ask = jest
     .fn()
