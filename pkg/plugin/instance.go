@@ -71,6 +71,7 @@ type Datasource struct {
 	alertPolls alertPolls
 	layouts    layouts
 	gate       gate
+	turns      turns
 	resources  backend.CallResourceHandler
 	logger     log.Logger
 	now        func() time.Time

@@ -71,6 +71,11 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 	if err != nil {
 		return nil, badInput(err)
 	}
+	leave, err := d.turns.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	r := request{query: q, static: static, now: d.now(), window: query.WindowOptions{
 		From: in.TimeRange.From, To: in.TimeRange.To, MaxDataPoints: in.MaxDataPoints, MinStep: max(q.MinStep, in.Interval),
 		ScrapeInterval: d.settings.ScrapeInterval,
