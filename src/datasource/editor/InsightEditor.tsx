@@ -5,7 +5,7 @@ import React, { useCallback } from 'react';
 import { useAnswer } from '../../shared/useAnswer';
 import { type DataSource } from '../DataSource';
 import { type GpuQuery, type InsightQueryType, type Metric } from '../types';
-import { INSIGHT_FIELDS, type InsightField } from './insightFields';
+import { INSIGHT_FIELDS, type InsightField, type ProfileField } from './insightFields';
 import { isShown, withOption } from './insightOptions';
 import { JsonOptions } from './JsonOptions';
 import { MaxRowsField } from './MaxRowsField';
@@ -127,9 +127,46 @@ function OptionField({ id, field, datasource, query, onChange }: FieldProps) {
           <EditorSwitch id={id} value={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />
         </EditorField>
       );
+    case 'profile':
+      return (
+        <ProfileOption
+          id={id}
+          field={field}
+          datasource={datasource}
+          value={typeof value === 'string' ? value : ''}
+          onChange={onChange}
+        />
+      );
     case 'metric':
       return <MetricOption id={id} label={field.label} datasource={datasource} query={query} onChange={onChange} />;
   }
+}
+
+interface ProfileProps {
+  id: string;
+  field: ProfileField;
+  datasource: DataSource;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** Profiles that there are, and any that is typed: one may be looked for that nobody has yet. */
+function ProfileOption({ id, field, datasource, value, onChange }: ProfileProps) {
+  const listed = useAnswer(useCallback(() => datasource.listValues('profile', {}), [datasource]));
+  return (
+    <EditorField label={field.label} tooltip={field.tooltip} width={22}>
+      <Combobox
+        id={id}
+        width={22}
+        isClearable
+        createCustomValue
+        placeholder={field.placeholder}
+        options={(listed.value?.values ?? []).map((one) => ({ value: one.value, label: one.text }))}
+        value={value === '' ? null : value}
+        onChange={(option) => onChange(option?.value ?? '')}
+      />
+    </EditorField>
+  );
 }
 
 function MetricOption({ id, label, datasource, query, onChange }: Omit<FieldProps, 'field'> & { label: string }) {

@@ -41,6 +41,7 @@ const datasource = {
   coverage: jest.fn(),
   getTagValues: jest.fn(),
   variableValues: jest.fn(),
+  listValues: jest.fn(),
   targetContainsTemplate: jest.fn(),
 };
 
@@ -295,6 +296,18 @@ test('a judgement has its own options, and the rest as JSON that is checked', as
   await user.clear(text);
   await user.tab();
   expect(current().options).toEqual({ show: 'timeline' });
+});
+
+test('a topology has fields for its parts and for the MIG profile that room is looked for', async () => {
+  datasource.listValues.mockResolvedValue({ values: [{ value: '1g.18gb', text: '1g.18gb' }], notices: [] });
+  const user = await show({ queryType: 'topology' });
+  await user.click(screen.getByLabelText('Room for'));
+  await user.click(await screen.findByRole('option', { name: '1g.18gb' }));
+  expect(current().options).toEqual({ profile: '1g.18gb' });
+  await user.click(screen.getByLabelText('Parts'));
+  await user.click(await screen.findByRole('option', { name: /NVLink/ }));
+  expect(current().options).toEqual({ profile: '1g.18gb', parts: ['nvlink'] });
+  expect(datasource.listValues).toHaveBeenCalledWith('profile', {});
 });
 
 test('a judgement’s options for rules show in rules only', async () => {

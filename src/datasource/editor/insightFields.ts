@@ -41,8 +41,14 @@ export interface MetricField extends Common {
   kind: 'metric';
 }
 
+/** A MIG profile, of those that there are. */
+export interface ProfileField extends Common {
+  kind: 'profile';
+  placeholder: string;
+}
+
 /** An option of a judgement that has a field of its own. The others are written as JSON. */
-export type InsightField = ChoiceField | ListField | NumberOption | FlagField | MetricField;
+export type InsightField = ChoiceField | ListField | NumberOption | FlagField | MetricField | ProfileField;
 
 const words = (...values: string[]): ComboboxOption[] => values.map((value) => ({ value, label: value }));
 const choice = (value: string, label: string, description?: string): ComboboxOption => ({ value, label, description });
@@ -340,6 +346,41 @@ const MEMORY: InsightField[] = [
   },
 ];
 
+const TOPOLOGY: InsightField[] = [
+  {
+    kind: 'list',
+    key: 'parts',
+    label: 'Parts',
+    placeholder: 'All',
+    choices: [
+      choice('pcie', 'PCIe', 'Links of GPUs to their hosts'),
+      choice('nvlink', 'NVLink', 'Links between GPUs, and switches'),
+      choice('mig', 'MIG', 'Instances, and the room that is left'),
+      choice('network', 'Network', 'What nodes are joined by; it is not measured'),
+    ],
+  },
+  {
+    kind: 'profile',
+    key: 'profile',
+    label: 'Room for',
+    tooltip: 'A MIG profile, such as 3g.40gb: GPUs that surely have room for it are highlighted',
+    placeholder: 'No profile',
+  },
+  {
+    kind: 'choice',
+    key: 'value',
+    label: 'Rule reads',
+    ofRule: true,
+    choices: [
+      choice('', 'Trouble', '0, 1 where a link is degraded, 2 where one is down'),
+      choice('pcie', 'PCIe', 'Share of what the link can carry'),
+      choice('nvlink', 'NVLink', 'Share of what the links can carry'),
+      choice('fragmentation', 'Fragmentation', 'Share of free slices that one instance cannot have'),
+      choice('room', 'Room', 'How many instances of the profile surely fit'),
+    ],
+  },
+];
+
 /** The options of each judgement that have fields. */
 export const INSIGHT_FIELDS: Record<InsightQueryType, InsightField[]> = {
   bottleneck: BOTTLENECK,
@@ -349,5 +390,5 @@ export const INSIGHT_FIELDS: Record<InsightQueryType, InsightField[]> = {
   anomaly: ANOMALY,
   stragglers: STRAGGLERS,
   memory: MEMORY,
-  topology: [],
+  topology: TOPOLOGY,
 };
