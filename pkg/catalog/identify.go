@@ -281,7 +281,11 @@ func firstModel(labels Labels, names []string) string {
 
 // isNumber reports whether strconv.Atoi reads a text. It is asked of so many texts that are none that the errors would cost.
 func isNumber(text string) bool {
-	if text == "" || text[len(text)-1] < '0' || text[len(text)-1] > '9' {
+	digits := text
+	if len(text) > 1 && (text[0] == '-' || text[0] == '+') {
+		digits = text[1:]
+	}
+	if digits == "" || strings.ContainsFunc(digits, func(c rune) bool { return c < '0' || c > '9' }) {
 		return false
 	}
 	_, err := strconv.Atoi(text)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -252,6 +253,31 @@ func (l labelSet) all() []label {
 	all := append(slices.Clone(l.shared.labels), l.own...)
 	slices.SortStableFunc(all, compareNames)
 	return all
+}
+
+// textWithout is the labels but one as one text, whatever order they came in.
+func (l labelSet) textWithout(name string) string {
+	if l.shared != nil && len(l.own) == 1 && l.own[0].Name == name && slices.IsSortedFunc(l.shared.labels, compareNames) {
+		return l.shared.text
+	}
+	kept := slices.DeleteFunc(slices.Clone(l.all()), func(one label) bool { return one.Name == name })
+	slices.SortFunc(kept, compareNames)
+	text := []byte{'{'}
+	for i, one := range kept {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = appendQuoted(append(appendQuoted(text, one.Name), ':'), one.Value)
+	}
+	return string(append(text, '}'))
+}
+
+// appendQuoted is a text as it stands on cards, which have none with quotes in it.
+func appendQuoted(onto []byte, text string) []byte {
+	if strings.ContainsAny(text, "\"\\") {
+		return strconv.AppendQuote(onto, text)
+	}
+	return append(append(append(onto, '"'), text...), '"')
 }
 
 // len is how many labels there are.

@@ -156,3 +156,28 @@ func TestRollIsARoster(t *testing.T) {
 		}
 	}
 }
+
+// Of one label set there is one text without a label, wherever its labels are kept and in whatever order they came.
+func TestTextOfALabelSetWithoutOne(t *testing.T) {
+	for _, body := range []string{
+		`{"__name__":"up","gpu":"0","name":"Größe \u2028"}`, `{"__name__":"up","gpu":"0","name":"a\"b"}`, `{"__name__":"up","gpu":"0","name":"H100"}`, `{"__name__":"up"}`, `{"gpu":"1"}`,
+	} {
+		text := []byte(`{"status":"success","data":{"result":[{"metric":` + body + `,"value":[1,"1"]}]}}`)
+		shared, err := decode(windowOn(text), &cardfile{cards: map[string]*card{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := decode(windowOn(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turned := labelSet{own: slices.Clone(own.Series[0].Labels.own)}
+		slices.Reverse(turned.own)
+		want := own.Series[0].Labels.textWithout("__name__")
+		for _, labels := range []labelSet{shared.Series[0].Labels, turned} {
+			if got := labels.textWithout("__name__"); got != want || strings.Contains(got, "__name__") {
+				t.Errorf("%s: got %s, want %s", body, got, want)
+			}
+		}
+	}
+}

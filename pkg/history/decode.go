@@ -93,7 +93,7 @@ type decoder struct {
 	points int        // of the series before, a guess at the next one's
 	labels []label    // room for the labels of series to come
 	spots  []spot     // the labels of the series before
-	// singles is room for the values of series of one point to come.
+	// singles is room for the values of short series to come.
 	singles []float64
 	pair    int // where a result that is one [time, value] pair starts, -1 when there is none
 	// rows takes the series in, nil when they are not decoded into columns.

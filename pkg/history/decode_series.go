@@ -93,12 +93,7 @@ func (d *decoder) value(r *rawSeries) error {
 	}
 	column := timeColumn{decoder: d, from: -1}
 	column.add(t, text)
-	if len(d.singles) == cap(d.singles) {
-		d.singles = make([]float64, 0, 512)
-	}
-	n := len(d.singles)
-	d.singles = append(d.singles, v)
-	r.Times, r.Values = column.finish(), d.singles[n:n+1:n+1]
+	r.Times, r.Values = column.finish(), d.settle(append(d.room(1), v))
 	return nil
 }
 
@@ -116,7 +111,7 @@ func (d *decoder) values(r *rawSeries) error {
 		return nil
 	}
 	column := timeColumn{decoder: d, from: -1}
-	values := make([]float64, 0, max(d.points, 16))
+	values := d.room(max(d.points, 16))
 	for {
 		v, sameTime, timeEnd, next := fastPoint(d.buf, d.pos, column.next())
 		switch {
@@ -154,8 +149,32 @@ func (d *decoder) values(r *rawSeries) error {
 		break
 	}
 	d.points = len(values)
-	r.Times, r.Values = column.finish(), values
+	r.Times, r.Values = column.finish(), d.settle(values)
 	return nil
+}
+
+// valuesAtOnce is for how many values of short series memory is taken at a time.
+const valuesAtOnce = 512
+
+// room is for so many values, or more.
+func (d *decoder) room(values int) []float64 {
+	if values > valuesAtOnce/4 {
+		return make([]float64, 0, values)
+	}
+	if cap(d.singles)-len(d.singles) < values {
+		d.singles = make([]float64, 0, valuesAtOnce)
+	}
+	n := len(d.singles)
+	return d.singles[n : n : n+values]
+}
+
+// settle keeps values of their room what they take.
+func (d *decoder) settle(values []float64) []float64 {
+	n := len(d.singles)
+	if len(values) > 0 && n < cap(d.singles) && &values[0] == &d.singles[:n+1][n] {
+		d.singles = d.singles[:n+len(values)]
+	}
+	return values[:len(values):len(values)]
 }
 
 // time reads the time of a point after its bracket.

@@ -16,7 +16,9 @@ import (
 )
 
 // windowOn is a window on an answer that is in memory.
-func windowOn(body []byte) *textWindow { return &textWindow{from: bytes.NewReader(body), reading: &budget{}} }
+func windowOn(body []byte) *textWindow {
+	return &textWindow{from: bytes.NewReader(body), reading: &budget{}}
+}
 
 // smallWindow is one that begins with very little room, so that it is moved again and again.
 func smallWindow(from io.Reader, room int) *textWindow {

@@ -25,6 +25,7 @@ const (
 
 // sightings of one label set: whether it is there at the end, and where it came and went before.
 type sightings struct {
+	of                 deviceKey
 	atEnd              bool
 	appeared, vanished []int64
 }
@@ -32,8 +33,8 @@ type sightings struct {
 // presence is which devices were there at which points of the grid. Those of which nothing changed have no entry.
 type presence struct {
 	grid    grid
-	roster  roster
-	devices map[deviceKey][]bool
+	roster  roll
+	devices map[deviceKey][]bool // MIG instances
 	boards  map[deviceKey][]bool // a board is there when it or any of its instances is
 	began   map[deviceKey]int
 	asked   []string
@@ -42,12 +43,14 @@ type presence struct {
 
 // sighted is one server's part.
 type sighted struct {
-	sets   map[string]*sightings
-	of     map[string]deviceKey
-	roster roster
+	sets   map[labelled]*sightings
+	roster roll
 	asked  string
 	notes  []gpu.Notice
 }
+
+// labelled is a label set as exporters of a dialect have it.
+type labelled struct{ dialect, labels string }
 
 func (sighted) gaps() bool { return true }
 
@@ -56,7 +59,7 @@ func (s *search) presence(ctx context.Context) (presence, error) {
 	outcomes := fanOut(ctx, s.endpoints, s.sightings)
 	good, failed, err := split(outcomes)
 	p := presence{
-		grid: gridOf(false, s.w), roster: roster{}, devices: map[deviceKey][]bool{}, boards: map[deviceKey][]bool{},
+		grid: gridOf(false, s.w), devices: map[deviceKey][]bool{}, boards: map[deviceKey][]bool{},
 		began: map[deviceKey]int{}, notices: failed,
 	}
 	if err != nil {
@@ -68,23 +71,27 @@ func (s *search) presence(ctx context.Context) (presence, error) {
 		p.roster.take(o.value.roster)
 		p.notices = append(p.notices, o.value.notes...)
 		asked = append(asked, question{o.endpoint.ID, o.value.asked})
-		for set, seen := range o.value.sets {
+		for _, seen := range o.value.sets {
 			if len(seen.appeared)+len(seen.vanished) > 0 {
-				changed[o.value.of[set].parent()] = true
+				changed[seen.of.parent()] = true
 			}
 		}
 	}
 	p.asked = strings.Split(executed(asked), "\n")
 	p.roster.complete()
 	for _, o := range good {
-		for set, seen := range o.value.sets {
-			key := o.value.of[set]
-			if !changed[key.parent()] || !s.scope.Matches(p.roster[key].device) {
+		for _, seen := range o.value.sets {
+			key := seen.of
+			board := key.parent()
+			if !changed[board] || !s.scope.Matches(p.roster.at(key).device) {
 				continue
 			}
 			times := seen.on(p.grid)
-			p.devices[key] = thereInEither(p.devices[key], times)
-			p.boards[key.parent()] = thereInEither(p.boards[key.parent()], times)
+			if key != board {
+				p.devices[key] = thereInEither(p.devices[key], times)
+				times = slices.Clone(times)
+			}
+			p.boards[board] = thereInEither(p.boards[board], times)
 		}
 	}
 	for key, there := range p.boards {
@@ -95,9 +102,10 @@ func (s *search) presence(ctx context.Context) (presence, error) {
 	return p, nil
 }
 
+// thereInEither is b, which may be changed, where there is no a.
 func thereInEither(a, b []bool) []bool {
 	if a == nil {
-		return slices.Clone(b)
+		return b
 	}
 	for i := range a {
 		a[i] = a[i] || b[i]
@@ -137,7 +145,7 @@ func (s *sightings) on(g grid) []bool {
 
 // sightings asks one server.
 func (s *search) sightings(ctx context.Context, e *endpoint) (sighted, error) {
-	found := sighted{sets: map[string]*sightings{}, of: map[string]deviceKey{}, roster: roster{}}
+	found := sighted{sets: map[labelled]*sightings{}}
 	words, err := s.h.words(ctx, e)
 	if err != nil {
 		return found, err
@@ -156,19 +164,20 @@ func (s *search) sightings(ctx context.Context, e *endpoint) (sighted, error) {
 		return found, err
 	}
 	found.notes = append(remarks(e, there), remarks(e, moved)...)
+	found.sets = make(map[labelled]*sightings, len(there.Series))
 	for _, series := range there.Series {
-		if seen := s.h.sight(&found, e.Cluster, series.Labels.Get(tag), series.Labels); seen != nil {
+		if seen := s.h.sight(&found, e, series.Labels.Get(tag), series.Labels); seen != nil {
 			seen.atEnd = true
 		}
 	}
 	for _, series := range moved.Series {
 		what := series.Labels.Get(tag)
 		if dialect, ok := strings.CutPrefix(what, appearedTag); ok {
-			if seen := s.h.sight(&found, e.Cluster, dialect, series.Labels); seen != nil {
+			if seen := s.h.sight(&found, e, dialect, series.Labels); seen != nil {
 				seen.appeared = append(seen.appeared, series.Times...)
 			}
 		} else if dialect, ok := strings.CutPrefix(what, vanishedTag); ok {
-			if seen := s.h.sight(&found, e.Cluster, dialect, series.Labels); seen != nil {
+			if seen := s.h.sight(&found, e, dialect, series.Labels); seen != nil {
 				seen.vanished = append(seen.vanished, series.Times...)
 			}
 		}
@@ -177,24 +186,17 @@ func (s *search) sightings(ctx context.Context, e *endpoint) (sighted, error) {
 }
 
 // sight finds the entry of a label set; nil when it names no device.
-func (h *History) sight(found *sighted, cluster, dialect string, labels labelSet) *sightings {
-	id, ok := h.catalog.Resolve(labels)
-	if !ok || catalog.OfOthers(catalog.Dialect(dialect), labels) {
+func (h *History) sight(found *sighted, e *endpoint, dialect string, labels labelSet) *sightings {
+	who := h.bearer(e, labels)
+	if !who.named || catalog.OfOthers(catalog.Dialect(dialect), labels) {
 		return nil
 	}
-	id.Device.Cluster = cluster
-	plain := map[string]string{tag: dialect}
-	for _, l := range labels.all() {
-		if l.Name != tag {
-			plain[l.Name] = l.Value
-		}
-	}
-	set := labelKey(plain)
+	set := labelled{dialect, labels.textWithout(tag)}
 	seen, ok := found.sets[set]
 	if !ok {
-		seen = &sightings{}
-		found.sets[set], found.of[set] = seen, keyOf(id.Device)
-		found.roster.add(id, h.catalog.Rank(catalog.Dialect(dialect)))
+		seen = &sightings{of: who.key}
+		found.sets[set] = seen
+		found.roster.add(who, h.catalog.Rank(catalog.Dialect(dialect)))
 	}
 	return seen
 }
@@ -241,7 +243,7 @@ func (p presence) findings(s search, q query.Query) findings {
 	}
 	nodes := p.byNode()
 	for _, key := range sortedKeys(p.boards) {
-		device := p.roster[key].device
+		device := p.roster.at(key).device
 		for _, gap := range absences(p.boards[key]) {
 			e := gpu.Event{Time: at(p.grid, gap.from), Kind: gpu.KindLost, Origin: fromHistory, Device: device, Detail: "no exporter shows it any more"}
 			back := gap.to < len(p.grid.times)-1
@@ -301,11 +303,16 @@ type nodeBoards []deviceKey
 
 func (p presence) byNode() map[place]nodeBoards {
 	nodes := map[place]nodeBoards{}
-	for _, key := range sortedKeys(p.roster) {
+	boards := make([]deviceKey, 0, len(p.boards))
+	for key := range p.roster.all() {
 		if key.instance() == "" {
-			at := placeOf(p.roster[key].device)
-			nodes[at] = append(nodes[at], key)
+			boards = append(boards, key)
 		}
+	}
+	slices.SortFunc(boards, compareKeys)
+	for _, key := range boards {
+		at := placeOf(p.roster.at(key).device)
+		nodes[at] = append(nodes[at], key)
 	}
 	return nodes
 }
@@ -365,7 +372,7 @@ func (p presence) layouts(step time.Duration) []gpu.Event {
 			after := p.layout(instances[board], end)
 			if !slices.Equal(before, after) {
 				events = append(events, gpu.Event{
-					Time: at(p.grid, i), Kind: gpu.KindMIGLayoutChanged, Origin: fromHistory, Device: p.roster[board].device,
+					Time: at(p.grid, i), Kind: gpu.KindMIGLayoutChanged, Origin: fromHistory, Device: p.roster.at(board).device,
 					Detail: p.describe(before) + " → " + p.describe(after),
 				})
 			}
@@ -398,7 +405,7 @@ func (p presence) describe(instances []deviceKey) string {
 	}
 	counts := map[string]int{}
 	for _, key := range instances {
-		profile := p.roster[key].device.MIGProfile
+		profile := p.roster.at(key).device.MIGProfile
 		if profile == "" {
 			profile = "#" + key.instance()
 		}

@@ -71,10 +71,10 @@ func (h *History) Inventory(ctx context.Context, scope query.Scope, w query.Wind
 	inv.Down = all.down.exporters(scope, all.roster)
 	inv.Notices = append(append(inv.Notices, beforeNotes...), all.down.notices(scope, collected{roster: roll{base: all.roster}})...)
 
-	rows := map[deviceKey]*InventoryRow{}
+	rows := make(map[deviceKey]*InventoryRow, len(all.roster))
 	for key, known := range all.roster {
 		if scope.Matches(known.device) && scope.MatchesOwners(all.owners[key]) {
-			row := &InventoryRow{Device: known.device, Owners: all.owners[key], Values: map[string]float64{}}
+			row := &InventoryRow{Device: known.device, Owners: all.owners[key]}
 			if at, ok := all.seen[key]; ok {
 				row.Sampled = time.UnixMilli(at).UTC()
 			}
@@ -92,11 +92,18 @@ func (h *History) Inventory(ctx context.Context, scope query.Scope, w query.Wind
 		inv.take(rows, metrics[i].Name, result)
 	}
 	inv.Notices = append(inv.Notices, h.gone(ctx, endpoints, scope, w, all, before, rows)...)
-	for _, row := range rows {
-		inv.Rows = append(inv.Rows, *row)
-	}
-	slices.SortFunc(inv.Rows, func(a, b InventoryRow) int { return compareDevices(a.Device, b.Device) })
+	inv.Rows = byDevice(rows)
 	return inv
+}
+
+// byDevice are rows in the order of their place.
+func byDevice(rows map[deviceKey]*InventoryRow) []InventoryRow {
+	order := slices.SortedFunc(maps.Values(rows), func(a, b *InventoryRow) int { return comparePlaces(&a.Device, &b.Device) })
+	list := make([]InventoryRow, len(order))
+	for i, row := range order {
+		list[i] = *row
+	}
+	return list
 }
 
 // maxPushed is how many GPUs are named in a matcher.
@@ -128,6 +135,9 @@ func (h *History) valuesNow(ctx context.Context, scope query.Scope, w query.Wind
 func (inv *Inventory) take(rows map[deviceKey]*InventoryRow, metric string, result Result) {
 	for _, s := range result.Series {
 		if row := rows[keyOf(s.Device)]; row != nil && len(s.Values) > 0 {
+			if row.Values == nil {
+				row.Values = map[string]float64{}
+			}
 			row.Values[metric] = s.Values[len(s.Values)-1]
 		}
 	}

@@ -148,7 +148,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 		n, err = 0, errLarge
 	}
 	b.taken += int64(n)
-	if b.reading.used.Add(int64(n)) > b.reading.size && err != errLarge {
+	if b.reading.used.Add(int64(n)) > b.reading.size && b.left >= 0 {
 		n, err = 0, errCrowded
 	}
 	if err != nil && err != io.EOF {

@@ -86,7 +86,7 @@ func (h *History) attend(ctx context.Context, e *endpoint, scope query.Scope, w 
 				modes = append(modes, keyOf(id.Device).parent())
 			}
 		default:
-			h.attended(&a, e.Cluster, what, s)
+			h.attended(&a, e, what, s)
 		}
 	}
 	for _, key := range modes {
@@ -98,17 +98,16 @@ func (h *History) attend(ctx context.Context, e *endpoint, scope query.Scope, w 
 }
 
 // attended takes in one series that says that a device is there.
-func (h *History) attended(a *attendance, cluster, what string, s rawSeries) {
+func (h *History) attended(a *attendance, e *endpoint, what string, s rawSeries) {
 	dialect := catalog.Dialect(what)
 	if what == ownerTag {
 		dialect = catalog.Warpwatch
 	}
-	id, ok := h.catalog.Resolve(s.Labels)
-	if !ok || catalog.OfOthers(dialect, s.Labels) {
+	who := h.bearer(e, s.Labels)
+	if !who.named || catalog.OfOthers(dialect, s.Labels) {
 		return
 	}
-	id.Device.Cluster = cluster
-	key := keyOf(id.Device)
+	key, id := who.key, who.id
 	a.roster.add(id, h.catalog.Rank(dialect))
 	switch {
 	case what == ownerTag:

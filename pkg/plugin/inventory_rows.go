@@ -23,12 +23,12 @@ type nodeName struct{ cluster, node string }
 // rows joins both sides by what all sources agree on about a device: a row for each in the scope, in the order of tables. The
 // values of history are those at the end of its range.
 func (s stock) rows(scope query.Scope, end, now time.Time) []frames.InventoryRow {
-	at := map[board]*frames.InventoryRow{}
+	at := make(map[board]*frames.InventoryRow, len(s.past.Rows))
 	agents := map[nodeName]string{}
 	for _, n := range s.present.Nodes {
 		agents[nodeName{n.Status.Cluster, n.Status.Node}] = string(n.Status.State)
 	}
-	var all []*frames.InventoryRow
+	all := make([]*frames.InventoryRow, 0, len(s.past.Rows))
 	for _, h := range s.past.Rows {
 		row := ofHistory(h, end)
 		if s.looked {
@@ -58,11 +58,11 @@ func (s stock) rows(scope query.Scope, end, now time.Time) []frames.InventoryRow
 		}
 	}
 	withXIDs(at, s.xids())
+	slices.SortStableFunc(all, func(a, b *frames.InventoryRow) int { return frames.CompareDevices(a.Device, b.Device) })
 	rows := make([]frames.InventoryRow, len(all))
 	for i, row := range all {
 		rows[i] = *row
 	}
-	slices.SortStableFunc(rows, func(a, b frames.InventoryRow) int { return frames.CompareDevices(a.Device, b.Device) })
 	return rows
 }
 
