@@ -55,7 +55,10 @@ func (o Options) bandFields(bands []Band, count []float64) data.Fields {
 	field := data.NewField(name("count"), nil, pointers(count))
 	field.Config = &data.FieldConfig{
 		DisplayNameFromDS: name("count"), Description: "How many lines the bands are over.", Unit: grafanaUnit(gpu.Count, false),
-		Custom: map[string]any{"hideFrom": map[string]bool{"viz": true, "legend": true, "tooltip": false}},
+		Custom: map[string]any{
+			"hideFrom":      map[string]bool{"viz": true, "legend": true, "tooltip": false},
+			"axisPlacement": "hidden", // an axis would be drawn for what is hidden, too
+		},
 	}
 	return append(fields, field)
 }

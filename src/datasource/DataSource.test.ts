@@ -1,10 +1,12 @@
 import {
   CoreApp,
+  createDataFrame,
   type DataQueryRequest,
   type DataQueryResponse,
   type DataSourceApi,
   type DataSourceInstanceSettings,
   dateTime,
+  FieldType,
   LoadingState,
 } from '@grafana/data';
 import { config } from '@grafana/runtime';
@@ -338,6 +340,20 @@ describe('annotations', () => {
     const answers = await lastValueFrom(dataSource().query(request({ scopedVars, targets: [target] })));
     expect(answers.state).toBeUndefined();
     expect(mockLive.subscriptions).toHaveLength(0);
+  });
+
+  test('of moments end when they begin, as Grafana takes the columns of all marks from the first', async () => {
+    const events = createDataFrame({
+      fields: [
+        { name: 'time', type: FieldType.time, values: [1000, 2000] },
+        { name: 'timeEnd', type: FieldType.time, values: [null, 5000] },
+      ],
+    });
+    mockAsk.mockReturnValue(of({ data: [events] }));
+    const scopedVars = { __annotation: { text: 'XID', value: annotation } };
+    const { data } = await lastValueFrom(dataSource().query(request({ scopedVars, targets: [target] })));
+    expect(data[0].fields[1].values).toEqual([1000, 5000]);
+    expect(data[0].length).toBe(2);
   });
 
   test('go on in a dashboard, whose panels are not drawn anew with each of a storm', () => {

@@ -23,9 +23,9 @@ import {
   type TemplateSrv,
 } from '@grafana/runtime';
 import { type DataQuery } from '@grafana/schema';
-import { asyncScheduler, type Observable, throttleTime } from 'rxjs';
+import { asyncScheduler, map, type Observable, throttleTime } from 'rxjs';
 
-import { annotationSupport, isForMarks, MARKS_EVERY_MS, waitsForMarks } from './annotations';
+import { annotationSupport, isForMarks, MARKS_EVERY_MS, waitsForMarks, withEnds } from './annotations';
 import { dimensionOf } from './filters/dimensions';
 import { addFilter, hasFilter, toggleFilter, withFilters } from './filters/filters';
 import { parentsOfFilters, tagKeys, tagValues } from './filters/tags';
@@ -87,19 +87,25 @@ export class DataSource
   }
 
   override query(request: DataQueryRequest<GpuQuery>): Observable<DataQueryResponse> {
+    return isForMarks(request)
+      ? this.answers(request).pipe(
+          throttleTime(MARKS_EVERY_MS, asyncScheduler, { leading: true, trailing: true }),
+          map(withEnds)
+        )
+      : this.answers(request);
+  }
+
+  private answers(request: DataQueryRequest<GpuQuery>): Observable<DataQueryResponse> {
     if (config.publicDashboardAccessToken || !mayStream(request) || waitsForMarks(request)) {
       return super.query(request);
     }
-    const answers = joinLive({
+    return joinLive({
       request,
       ask: (current) => super.query(current),
       live: this.liveSide(),
       uid: this.uid,
       showWarnings: this.noticeLevel !== 'error',
     });
-    return isForMarks(request)
-      ? answers.pipe(throttleTime(MARKS_EVERY_MS, asyncScheduler, { leading: true, trailing: true }))
-      : answers;
   }
 
   override filterQuery(query: GpuQuery): boolean {

@@ -1,4 +1,10 @@
-import { type AnnotationQuery, type AnnotationSupport, type DataQueryRequest } from '@grafana/data';
+import {
+  type AnnotationQuery,
+  type AnnotationSupport,
+  type DataFrame,
+  type DataQueryRequest,
+  type DataQueryResponse,
+} from '@grafana/data';
 
 import { SCHEMA_VERSION } from './query';
 import { type GpuQuery } from './types';
@@ -25,4 +31,26 @@ export function isForMarks({ scopedVars }: DataQueryRequest): boolean {
 /** Whether who asks for annotations waits for the end: an editor that tries them does. A dashboard's scene goes on listening. */
 export function waitsForMarks(request: DataQueryRequest): boolean {
   return isForMarks(request) && request.scopedVars.__sceneObject === undefined;
+}
+
+/**
+ * An answer whose moments end when they begin. Grafana takes the columns of all marks from the first one: were the first a
+ * moment without an end, regions after it would lack theirs, and drawing them fails.
+ */
+export function withEnds(answer: DataQueryResponse): DataQueryResponse {
+  return { ...answer, data: answer.data.map(endMoments) };
+}
+
+function endMoments(frame: DataFrame): DataFrame {
+  const begins = frame.fields?.find(({ name }) => name === 'time')?.values;
+  if (!begins) {
+    return frame;
+  }
+  return {
+    ...frame,
+    length: frame.length,
+    fields: frame.fields.map((field) =>
+      field.name === 'timeEnd' ? { ...field, values: field.values.map((end, row) => end ?? begins[row]) } : field
+    ),
+  };
 }
