@@ -40,7 +40,7 @@ func sre() Board {
 			{Title: "What happened", Panels: []Panel{eventsTable("Events")}},
 			{Title: "The fleet", Panels: []Panel{verdictMap("node"), heat("Temperatures", "gpu_temperature_celsius", fleetHelp("temperature", "one cell far above the others is one GPU with a problem; the whole band rising is the room")),
 				heat("Power", "gpu_power_watts", fleetHelp("power", "a second band far below is a job that stalled, or GPUs that nobody has")),
-				bandsOf("Utilization of the fleet", "gpu_utilization_ratio", fleetHelp("utilisation", "a median at zero while jobs run: something holds all of them, most often the storage or the network"), between(0, 1)), oddNow("gpu_temperature_celsius").sized(half, chartHeight)}},
+				bandsOf("Utilization of the fleet", "gpu_utilization_ratio", fleetHelp("utilization", "a median at zero while jobs run: something holds all of them, most often the storage or the network"), between(0, 1)), oddNow("gpu_temperature_celsius").sized(half, chartHeight)}},
 			{Title: "GPUs that are gone", Panels: []Panel{lostGPUs()}},
 		},
 	}
@@ -150,13 +150,13 @@ func mig() Board {
 		File: "gpu-mig", Title: "GPU MIG and tenants", Role: "platform",
 		Question: "Who has which slice, and is it used?",
 		Answer:   "On top: how well slices are used, and what of them lay idle. The table below is every GPU and instance with its owner.",
-		Needs:    "Utilisation does not exist for MIG instances: the activity of graphics engine or SMs stands in.", Variables: []string{"cluster", "node", "gpu", "mig", "namespace"}, From: "now-6h", Refresh: "30s", Window: "6h",
+		Needs:    "Utilization does not exist for MIG instances: the activity of graphics engine or SMs stands in.", Variables: []string{"cluster", "node", "gpu", "mig", "namespace"}, From: "now-6h", Refresh: "30s", Window: "6h",
 		Sections: []Section{
 			{Panels: []Panel{gpusPresent().sized(6, statHeight), usedWell().sized(6, statHeight), idleHours().sized(6, statHeight), fullest().sized(6, statHeight)}},
 			{Title: "Who has what", Panels: []Panel{busyMap("node"), tenants(), groups("By namespace", "namespace"), memoryOwners()}},
 			{Title: "Room", Panels: []Panel{migRoom()}},
 			{Title: "Instances", Panels: []Panel{
-				chart("Graphics engine active by instance", Help{Shows: "the share of time in which the instance's engine worked. dcgm-exporter exports it by default.", Matters: "because it is the nearest to utilisation that MIG has.", Do: "always idle: ask its owner. Always full: a larger profile."},
+				chart("Graphics engine active by instance", Help{Shows: "the share of time in which the instance's engine worked. dcgm-exporter exports it by default.", Matters: "because it is the nearest to utilization that MIG has.", Do: "always idle: ask its owner. Always full: a larger profile."},
 					[]Query{metric("gpu_graphics_engine_active_ratio").instances()}, between(0, 1), none),
 				instanceSM(), instanceMemory(),
 				chart("Tensor cores by instance", Help{Shows: "the share of time in which the instance's tensor cores were busy.", Matters: "because slices are bought for it.", Do: "low beside a high SM active: not matrix-bound."},

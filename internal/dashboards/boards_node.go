@@ -14,7 +14,7 @@ func nodeLive() Board {
 		File: "gpu-node-live", Title: "GPU node live", Role: "sre",
 		Question: "What do the GPUs of this node do right now?",
 		Answer:   "History from Prometheus that goes on live from the node's agent; the numbers on top are the node as a whole.",
-		Needs:    "SM active is not among the default fields of dcgm-exporter; utilisation is.", Variables: []string{"cluster", "node", "gpu", "mig"}, OneNode: true, From: "now-15m", Refresh: "10s", Window: "1h",
+		Needs:    "SM active is not among the default fields of dcgm-exporter; utilization is.", Variables: []string{"cluster", "node", "gpu", "mig"}, OneNode: true, From: "now-15m", Refresh: "10s", Window: "1h",
 		Sections: []Section{
 			{Panels: []Panel{
 				panel("GPUs reporting", third, statHeight, Help{
@@ -25,7 +25,7 @@ func nodeLive() Board {
 				}, look{kind: "stat", colour: "blue", field: "/^gpu_temperature_celsius$/"}, []Query{metric("gpu_temperature_celsius").now()}, []change{counted, otherwise("none")}),
 				nodeStat("SM active", metric("gpu_sm_active_ratio").by("node", "avg"), Help{
 					Shows:   "the share of time in which the streaming multiprocessors had work, averaged over SMs and over the node's GPUs.",
-					Matters: "because it says how full the GPUs are; utilisation only says that something ran.",
+					Matters: "because it says how full the GPUs are; utilization only says that something ran.",
 					Do:      "below 0.5 on a node that is paid for: look at input pipeline, batch size and CPU; above 0.8 it is well used.",
 				}, between(0, 1), rounded(0), otherwise("not exported")),
 				nodeStat("Utilization", metric("gpu_utilization_ratio").by("node", "avg"), Help{

@@ -30,6 +30,8 @@ func (p Panel) built(variables []string, known *catalog.Catalog) (dashboard.Pane
 	out.Description, out.Datasource = &described, chosen()
 	if p.judgesNow() {
 		out.TimeFrom = cog.ToPtr("$" + windowVariable)
+		// Beside the title of a number there is no room for it; the variable at the top says it, too.
+		out.HideTimeOverride = cog.ToPtr(p.look.kind == "stat")
 	}
 	for i, q := range p.Queries {
 		out.Targets = append(out.Targets, variants.Dataquery(q.document(string(rune('A'+i)), variables, known)))

@@ -12,7 +12,7 @@ func efficiencyOf(title, field, shows, matters, do string, changes ...change) Pa
 
 func usedWell() Panel {
 	return efficiencyOf("Efficiency", "efficiency",
-		"the mean activity of the SMs of GPUs that somebody had, over the range. Where nobody exports it, utilisation stands in, which is more; a notice says so.",
+		"the mean activity of the SMs of GPUs that somebody had, over the range. Where nobody exports it, utilization stands in, which is more; a notice says so.",
 		"because this is what becomes of the money: allocation says who pays, activity what for.",
 		"below 0.4: look at the groups below with the most idle hours. It says nothing about faults.",
 		falling(0.25, 0.5), rounded(0), in("percentunit"), otherwise("not known"))
@@ -80,7 +80,7 @@ func groups(title string, by ...string) Panel {
 	columns = append(columns,
 		column{field: "gpus", title: "GPUs", width: 90, decimals: cog.ToPtr(2.0)}, column{field: "allocated_hours", title: "Had, h", width: 95}, column{field: "used_hours", title: "Used, h", width: 95},
 		column{field: "idle_hours", title: "Idle, h", width: 115}, column{field: "unmeasured_hours", title: "Unmeasured, h", width: 150}, column{field: "unallocated_hours", title: "Free, h", width: 95},
-		column{field: "efficiency", title: "Efficiency", width: 130, cell: "gauge"}, column{field: "energy_kwh", title: "kWh", width: 90}, column{field: "cost_allocated", title: "Cost", width: 90},
+		column{field: "efficiency", title: "Efficiency", width: 130, cell: "gauge"}, column{field: "energy_kwh", title: "kWh", width: 90}, column{field: "carbon_kg", title: "kg CO2", width: 90}, column{field: "cost_allocated", title: "Cost", width: 90},
 		column{field: "cost_idle", title: "Cost of idle", width: 110}, column{field: "currency", title: "Currency", width: 85})
 	return grid(title, judge(query.TypeEfficiency, "groups", map[string]any{"by": by}).rows(500), Help{
 		Shows:   "for each group the GPU hours that it had, used, and left idle, its efficiency, energy and cost over the range.",
@@ -105,7 +105,7 @@ func idleTable() Panel {
 
 func jobEfficiency() Panel {
 	return grid("Efficiency of jobs", judge(query.TypeEfficiency, "jobs", nil).rows(200), Help{
-		Shows:   "training jobs and servers that tell of themselves: model FLOPs utilisation against the data sheet and against what anybody reached, tokens, tokens a joule, and cost of a million tokens.",
+		Shows:   "training jobs and servers that tell of themselves: model FLOPs utilization against the data sheet and against what anybody reached, tokens, tokens a joule, and cost of a million tokens.",
 		Matters: "because MFU is the only number that compares two jobs on two kinds of GPUs.",
 		Do:      "below 0.3 in training: see what holds the job back. Empty: no job exports `train_…` or `serve_…` metrics; see the documentation of workload metrics.",
 		SMI:     "none: it is a number of the workload",

@@ -32,7 +32,7 @@ func heatBands() Panel {
 func powerBands() Panel {
 	return bands("Power, and what is usual", "gpu_power_watts", "history", Help{
 		Shows:   "the power of the four GPUs that are least as they were at this hour in the two weeks before, with the band that is usual (dashed). Red: outside of it.",
-		Matters: "because power follows work: a job that stalled or hangs leaves its band at once, whatever utilisation says.",
+		Matters: "because power follows work: a job that stalled or hangs leaves its band at once, whatever utilization says.",
 		Do:      "below the band: see what holds the work back. A new job is unusual, too, and no fault.",
 		SMI:     "none; it is compared with two weeks of the past",
 	})

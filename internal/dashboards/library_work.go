@@ -55,7 +55,7 @@ func temperature() Panel {
 func smClock() Panel {
 	return chart("SM clock", Help{
 		Shows:   "the clock of the streaming multiprocessors.",
-		Matters: "because a GPU whose clock is low under load is slowed down, whatever its utilisation says.",
+		Matters: "because a GPU whose clock is low under load is slowed down, whatever its utilization says.",
 		Do:      "compare with temperature and power of the same GPU: at the power limit it is power, else heat. An idle GPU lowers its clock by design.",
 	}, []Query{metric("gpu_sm_clock_hertz")}, positive)
 }
@@ -93,7 +93,7 @@ func bottlenecks(of string) Panel {
 	}
 	return states("What holds the work back", judge(query.TypeBottleneck, "timeline", options), Help{
 		Shows:   "for each " + what + " what it waited for or was held by: input, memory, links, another rank, heat, power – or that it computed, or did nothing.",
-		Matters: "because a high utilisation does not say whether the money is well spent, and each of these has another cure.",
+		Matters: "because a high utilization does not say whether the money is well spent, and each of these has another cure.",
 		Do:      "read the row of the worst in the summary below: it has the evidence and the cure. With the default fields of dcgm-exporter the confidence is low, and a notice names what to export.",
 		SMI:     "none; the nearest are `nvidia-smi dmon -s pucvmet` and `nvidia-smi -q -d PERFORMANCE`",
 	}, otherwise("No GPU or job could be judged: see the notice"))
@@ -128,7 +128,7 @@ func busyShare() Panel {
 func tensorShare() Panel {
 	return number("Tensor cores", metric("gpu_tensor_active_ratio").by("cluster", "avg"), Help{
 		Shows:   "the share of time in which the tensor cores were busy, averaged over the selected GPUs of each cluster.",
-		Matters: "because it bounds the useful work from above, which utilisation does not. dcgm-exporter exports it by default, where profiling is allowed.",
+		Matters: "because it bounds the useful work from above, which utilization does not. dcgm-exporter exports it by default, where profiling is allowed.",
 		Do:      "below 0.2 in training: see what holds the work back.",
 	}, between(0, 1), rounded(0), otherwise("not exported"))
 }

@@ -98,7 +98,7 @@ func trainTokens() Panel {
 func loss() Panel {
 	return trainingChart("Loss and norm of the gradient", Help{
 		Shows:   "the loss of each job, and the norm of its gradients.",
-		Matters: "because a job that diverges wastes all GPUs it has, at full utilisation.",
+		Matters: "because a job that diverges wastes all GPUs it has, at full utilization.",
 		Do:      "a jump: go back to the checkpoint before it. A jump right after an ECC error or XID 94 or 95: suspect the GPU.",
 	}, []Query{metric("train_loss").by("job", "avg").legend("{{job}} loss"), metric("train_grad_norm").by("job", "max").legend("{{job}} norm")})
 }
