@@ -92,6 +92,9 @@ test('an address of one metric shows that one', async () => {
   show('/metrics/gpu_ecc_errors');
   expect(await screen.findByRole('listitem', { name: 'gpu_ecc_errors' })).toBeInTheDocument();
   expect(screen.queryByRole('listitem', { name: 'gpu_power_watts' })).not.toBeInTheDocument();
+  await testUser().clear(screen.getByRole('textbox', { name: 'Search metrics' }));
+  expect(screen.getByRole('textbox', { name: 'Search metrics' })).toHaveValue('');
+  expect(screen.getByRole('listitem', { name: 'gpu_power_watts' })).toBeInTheDocument();
 });
 
 test('the catalogue is shown also where coverage is not known', async () => {

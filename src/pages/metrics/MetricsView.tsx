@@ -1,7 +1,7 @@
 import { css } from '@emotion/css';
 import { type GrafanaTheme2 } from '@grafana/data';
 import { Alert, Combobox, EmptyState, FilterInput, LoadingPlaceholder, useStyles2 } from '@grafana/ui';
-import React, { useCallback } from 'react';
+import React, { useCallback, useState } from 'react';
 import { useParams } from 'react-router-dom';
 
 import { type Coverage, type Metric } from '../../datasource/types';
@@ -19,6 +19,7 @@ const SHOWN = 100;
 export function MetricsView({ uid, state, tick }: PageView) {
   const styles = useStyles2(getStyles);
   const wanted = fromSegment(useParams().name);
+  const [leftBehind, setLeftBehind] = useState<string>();
   const metrics = useAnswer(useCallback(() => getResource<Metric[]>(uid, 'metrics'), [uid]));
   const clusters = JSON.stringify(state.scope.clusters ?? []);
   const coverage = useAnswer(
@@ -38,7 +39,8 @@ export function MetricsView({ uid, state, tick }: PageView) {
     return <LoadingPlaceholder text="Reading the catalogue…" />;
   }
   const families = [...new Set(metrics.value.map(({ family }) => family))];
-  const text = state.get('search') || wanted;
+  // Who empties the search wants all metrics, not the address' own one back.
+  const text = state.get('search') || (wanted === leftBehind ? '' : wanted);
   const found = matching(metrics.value, { text, family: state.get('family') });
   return (
     <>
@@ -48,7 +50,10 @@ export function MetricsView({ uid, state, tick }: PageView) {
           placeholder="power, nvidia-smi field, MIG, ECC…"
           value={text}
           escapeRegex={false}
-          onChange={(search) => state.set({ search })}
+          onChange={(search) => {
+            setLeftBehind(wanted);
+            state.set({ search });
+          }}
         />
         <Combobox
           aria-label="Family"
