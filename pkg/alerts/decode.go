@@ -78,12 +78,12 @@ func each[T any](body []byte, take func(T)) error {
 	return nil
 }
 
-// decodeAlerts reads the list of alerts, the first most of them, and says how many there are. One without a name or a start is
+// decodeAlerts reads the list of alerts, the first maxAlerts of them, and says how many there are. One without a name or a start is
 // left out.
-func decodeAlerts(body []byte, most int) (all []Alert, n int, err error) {
+func decodeAlerts(body []byte) (all []Alert, n int, err error) {
 	err = each(body, func(w wireAlert) {
 		if a, ok := w.alert(); ok {
-			if n++; n <= most {
+			if n++; n <= maxAlerts {
 				all = append(all, a)
 			}
 		}
@@ -135,14 +135,14 @@ type wireSilence struct {
 	} `json:"matchers"`
 }
 
-// decodeSilences reads the list of silences, the first most of them, and says how many there are. One that lasts for no time is
+// decodeSilences reads the list of silences, the first maxSilences of them, and says how many there are. One that lasts for no time is
 // left out.
-func decodeSilences(body []byte, most int) (all []Silence, n int, err error) {
+func decodeSilences(body []byte) (all []Silence, n int, err error) {
 	err = each(body, func(w wireSilence) {
 		if w.ID == "" || w.StartsAt.IsZero() || !w.EndsAt.After(w.StartsAt) || len(w.Matchers) > maxMatchers {
 			return
 		}
-		if n++; n <= most {
+		if n++; n <= maxSilences {
 			all = append(all, w.silence())
 		}
 	})

@@ -125,7 +125,7 @@ func (m Manager) ask(ctx context.Context) told {
 func (t *told) takeAlerts(body []byte, err error) {
 	n := 0
 	if err == nil {
-		t.alerts, n, err = decodeAlerts(body, maxAlerts)
+		t.alerts, n, err = decodeAlerts(body)
 	}
 	t.failed(err)
 	t.cut(n, len(t.alerts), "alerts")
@@ -141,7 +141,7 @@ func (t *told) takeAlerts(body []byte, err error) {
 func (t *told) takeSilences(body []byte, err error) {
 	n := 0
 	if err == nil {
-		t.silences, n, err = decodeSilences(body, maxSilences)
+		t.silences, n, err = decodeSilences(body)
 	}
 	t.failed(err)
 	t.cut(n, len(t.silences), "silences")
