@@ -18,10 +18,15 @@ const Metrics = lazy(() =>
 
 const Device = lazy(() => import('./node/DevicePage').then(({ DevicePage: component }) => ({ default: component })));
 const Fleet = lazy(() => import('./fleet/FleetPage').then(({ FleetPage: component }) => ({ default: component })));
+const Cluster = lazy(() =>
+  import('./cluster/ClusterPage').then(({ ClusterPage: component }) => ({ default: component }))
+);
 const Jobs = lazy(() => import('./jobs/JobsPage').then(({ JobsPage: component }) => ({ default: component })));
+const Job = lazy(() => import('./job/JobPage').then(({ JobPage: component }) => ({ default: component })));
 const Coverage = lazy(() =>
   import('./coverage/CoveragePage').then(({ CoveragePage: component }) => ({ default: component }))
 );
+
 
 /** The app's pages. Each is loaded when it is visited. */
 export function App({ meta }: AppRootProps) {
@@ -30,10 +35,12 @@ export function App({ meta }: AppRootProps) {
       <Routes>
         <Route index element={<Health />} />
         <Route path="fleet" element={<Fleet />} />
+        <Route path="fleet/clusters/:cluster" element={<Cluster />} />
         <Route path="fleet/nodes/:cluster/:node" element={<Device />} />
         <Route path="fleet/nodes/:cluster/:node/gpus/:gpu" element={<Device />} />
         <Route path="fleet/nodes/:cluster/:node/gpus/:gpu/mig/:mig" element={<Device />} />
         <Route path="jobs" element={<Jobs />} />
+        <Route path="jobs/:cluster/:namespace/:job" element={<Job />} />
         <Route path="coverage" element={<Coverage />} />
         <Route path="runbooks" element={<Runbooks />} />
         <Route path="runbooks/:id" element={<Runbook />} />

@@ -8,7 +8,7 @@ import { MOST_ROWS } from '../health/healthQuery';
 import { CsvButton, ExploreLink } from '../shared/Actions';
 import { AnswerView } from '../shared/AnswerView';
 import { type PageView } from '../shared/Page';
-import { keeping, nodePath } from '../shared/paths';
+import { clusterPath, keeping, nodePath } from '../shared/paths';
 import { frameNamed, rowsOf } from '../shared/rows';
 import { Section } from '../shared/Section';
 import { useQueries } from '../shared/useQueries';
@@ -44,7 +44,15 @@ function NodeTable({ nodes }: { nodes: NodeRow[] }) {
   const [search] = useSearchParams();
   const columns = useMemo<Array<Column<NodeRow>>>(
     () => [
-      { id: 'cluster', header: 'Cluster', sortType: 'alphanumeric' },
+      {
+        id: 'cluster',
+        header: 'Cluster',
+        sortType: 'alphanumeric',
+        cell: ({ row: { original } }) =>
+          original.cluster && (
+            <TextLink href={keeping(clusterPath(original.cluster), search)}>{original.cluster}</TextLink>
+          ),
+      },
       {
         id: 'node',
         header: 'Node',

@@ -9,6 +9,7 @@ import { type Row, textOf } from '../shared/rows';
 import { type TableColumn, TableSection } from '../shared/TableSection';
 import { useQueries } from '../shared/useQueries';
 import { Where } from '../shared/Where';
+import { JobList } from './JobList';
 
 /** What time is split by. */
 const BY = [
@@ -19,7 +20,7 @@ const BY = [
   { value: 'cluster', label: 'Cluster', dimensions: ['cluster'] },
 ];
 
-/** What became of GPU time by owner, GPUs that somebody has and does not use, and what jobs tell of themselves. */
+/** The jobs, what became of GPU time by owner, GPUs that somebody has and does not use, and what jobs tell of themselves. */
 export function JobsView({ uid, state, tick }: PageView) {
   const by = BY.find(({ value }) => value === state.get('by')) ?? BY[0];
   const queries: GpuQuery[] = [{ refId: 'A', queryType: 'efficiency', ...state.scope, options: { by: by.dimensions } }];
@@ -27,6 +28,7 @@ export function JobsView({ uid, state, tick }: PageView) {
   const shared = { uid, state, answer, queries, loading: 'Adding up GPU time…' };
   return (
     <>
+      <JobList uid={uid} state={state} tick={tick} />
       <TableSection
         {...shared}
         actions={

@@ -1,13 +1,14 @@
 import { screen, within } from '@testing-library/react';
 import React from 'react';
 
-import { FakeSource, tableFrame } from '../test/fakeSource';
+import { FakeSource, rowFrame, tableFrame } from '../test/fakeSource';
 import { grafana, resetGrafana } from '../test/runtime';
 import { showAt } from '../test/show';
 import { DevicePage } from './DevicePage';
 
 jest.mock('@grafana/runtime', () => jest.requireActual('../test/runtime').runtime);
 jest.mock('../shared/Panels', () => ({
+  hasPanel: () => true,
   Panels: ({ panels }: { panels: Array<{ title: string; query: object }> }) => (
     <ul aria-label="Panels">
       {panels.map(({ title, query }) => (
@@ -66,7 +67,7 @@ test('a MIG instance and its GPU are called as people call them once the invento
   show('/nodes/north/n1/gpus/GPU-a/mig/7');
   expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('MIG #7');
   expect(await screen.findByRole('heading', { level: 1, name: 'MIG 1g.18gb #7' })).toBeInTheDocument();
-  expect(within(screen.getByRole('list', { name: 'Panels' })).queryByText(/^Power /)).not.toBeInTheDocument();
+  expect((await region('Now and before')).queryByText(/^Power /)).not.toBeInTheDocument();
 });
 
 test('a GPU that no inventory has keeps the name in its address', async () => {
@@ -79,4 +80,51 @@ test('no process is not said to be none where nobody could tell', async () => {
   show('/nodes/-/n1');
   expect(await (await region('Processes now')).findByText(/told by the Warpwatch agent alone/)).toBeInTheDocument();
   expect(grafana.source.queries[0].clusters).toBeUndefined();
+});
+
+test('links and the room for MIG instances are told of the whole GPU, with the graph', async () => {
+  const vertex = (kind: string, title: string, rest: Record<string, string> = {}) => ({
+    id: `${kind}/GPU-a`,
+    title,
+    subtitle: '3 of 7 slices',
+    mainstat: '3g.71gb',
+    secondarystat: 'fragmented 33 %',
+    detail__kind: kind,
+    detail__fits: '',
+    detail__node: 'n1',
+    detail__gpu_uuid: 'GPU-a',
+    ...rest,
+  });
+  const edge = (id: string, state: string) => ({
+    id,
+    source: 'host/n1',
+    target: 'gpu/GPU-a',
+    mainstat: 'Gen3 ×16',
+    detail__state: state,
+    detail__why: 'It could be Gen5',
+  });
+  grafana.source.answers.topology = [
+    rowFrame('nodes', [vertex('gpu', 'GPU 0'), vertex('room', 'free', { detail__fits: '1× 3g.71gb, 3× 1g.18gb' })]),
+    rowFrame('edges', [edge('pcie/gpu/GPU-a', 'degraded'), edge('part/instance/GPU-a', 'ok')]),
+  ];
+  show('/nodes/north/n1/gpus/GPU-a/mig/7');
+  const links = await region('Links');
+  expect(await links.findByText('It could be Gen5')).toBeInTheDocument();
+  expect(links.getAllByRole('row')).toHaveLength(2);
+  expect(links.getByRole('link', { name: 'GPU 0' })).toHaveAttribute(
+    'href',
+    '/a/warpwatch-gpu-app/fleet/nodes/north/n1/gpus/GPU-a'
+  );
+  const room = await region('Room for MIG instances');
+  expect(room.getByText('1× 3g.71gb, 3× 1g.18gb')).toBeInTheDocument();
+  expect(room.getByText('fragmented 33 %')).toBeInTheDocument();
+  const asked = grafana.source.queries.find(({ queryType }) => queryType === 'topology');
+  expect(asked).toMatchObject({ gpus: ['GPU-a'], nodes: ['n1'] });
+  expect(asked?.migs).toBeUndefined();
+  expect(screen.getByText(/^Links and MIG instances/)).toBeInTheDocument();
+});
+
+test('where no link is measured it says what to export', async () => {
+  show('/nodes/north/n1');
+  expect(await (await region('Links')).findByText(/uncomment the fields of PCIe and NVLink/)).toBeInTheDocument();
 });

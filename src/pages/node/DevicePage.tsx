@@ -2,7 +2,7 @@ import React, { useState } from 'react';
 import { useParams } from 'react-router-dom';
 
 import { Page } from '../shared/Page';
-import { fromSegment, gpuPath, nodePath, PATHS } from '../shared/paths';
+import { clusterPath, fromSegment, gpuPath, nodePath, PATHS } from '../shared/paths';
 import { DeviceView } from './DeviceView';
 import { type Called, namesOf, NOT_YET, type Place, scopeOfPlace } from './place';
 
@@ -39,7 +39,7 @@ function navOf({ cluster, node, gpu, mig }: Place, called: Called) {
   const names = namesOf({ gpu, mig }, called);
   const steps = [
     { text: 'Fleet', url: PATHS.fleet },
-    { text: cluster, url: `${PATHS.fleet}?${new URLSearchParams({ cluster })}` },
+    { text: cluster, url: clusterPath(cluster) },
     { text: node, url: nodePath(cluster, node) },
     { text: names.gpu, url: gpuPath({ cluster, node, gpu }) },
     { text: names.mig, url: gpuPath({ cluster, node, gpu, mig }) },

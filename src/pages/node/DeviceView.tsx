@@ -14,6 +14,7 @@ import { healthQuery } from '../health/healthQuery';
 import { EVENT_COLUMNS, INVENTORY_COLUMNS, PROCESS_COLUMNS } from './columns';
 import { panelsOf } from './panels';
 import { type Called, calledIn, type Place, type PlaceScope } from './place';
+import { Topology } from './Topology';
 
 interface Props extends PageView {
   place: Place;
@@ -22,7 +23,7 @@ interface Props extends PageView {
   onCalled: (called: Called) => void;
 }
 
-/** All that is known of a place: health, what it is and whose, how it runs, what holds it back, processes and events. */
+/** All that is known of a place: health, what it is and whose, how it runs, what holds it back, links, processes and events. */
 export function DeviceView(props: Props) {
   const { uid, state, tick, scope } = props;
   return (
@@ -32,6 +33,7 @@ export function DeviceView(props: Props) {
       <Section title="Now and before">
         <Panels uid={uid} range={state.range} tick={tick} panels={panelsOf(scope)} />
       </Section>
+      <Topology uid={uid} state={state} tick={tick} place={props.place} />
       <Processes {...props} />
       <Events {...props} />
     </>

@@ -1,5 +1,6 @@
-import { type DataFrame, getDisplayProcessor } from '@grafana/data';
-import { type CellProps, type Column, InteractiveTable, Stack, Text, useTheme2 } from '@grafana/ui';
+import { css } from '@emotion/css';
+import { type DataFrame, getDisplayProcessor, type GrafanaTheme2 } from '@grafana/data';
+import { type CellProps, type Column, InteractiveTable, Stack, Text, useStyles2, useTheme2 } from '@grafana/ui';
 import React, { type ReactNode, useMemo } from 'react';
 
 import { type GpuQuery } from '../../datasource/types';
@@ -10,12 +11,15 @@ import { type Asked } from './ask';
 import { type PageView } from './Page';
 import { frameNamed, type Row, rowsOf } from './rows';
 import { Section } from './Section';
+import { usePrinting } from './usePrinting';
 
 /** A column of a table: of the frame, shown by the frame's unit, or made of the whole row. */
 export interface TableColumn {
   header: string;
   column: string;
   cell?: (row: Row) => ReactNode;
+  /** Holds sentences, which want more room than numbers leave them. */
+  wide?: boolean;
 }
 
 interface Props extends Pick<PageView, 'uid' | 'state'> {
@@ -33,11 +37,17 @@ interface Props extends Pick<PageView, 'uid' | 'state'> {
   notices?: boolean;
   /** Which rows are shown; all when left out. */
   filter?: (row: Row) => boolean;
+  /** What a row opens to: why it is as it is. */
+  why?: (row: Row) => ReactNode;
   /** What else its head offers. */
   actions?: ReactNode;
 }
 
 const PAGE_SIZE = 25;
+
+/** Rows that are printed; the export has all. */
+const PRINTED = 1000;
+
 const ALL = () => true;
 
 /** A list out of an answer, with its export and its way to Explore. */
@@ -61,7 +71,7 @@ export function TableSection(props: Props) {
           rows.length === 0 ? (
             <Text color="secondary">{empty}</Text>
           ) : (
-            <FrameTable frame={frame} rows={rows} columns={columns} />
+            <FrameTable frame={frame} rows={rows} columns={columns} why={props.why} />
           )
         }
       </AnswerView>
@@ -69,24 +79,51 @@ export function TableSection(props: Props) {
   );
 }
 
-function FrameTable({ frame, rows, columns }: { frame: DataFrame | undefined; rows: Row[]; columns: TableColumn[] }) {
+interface TableProps extends Pick<Props, 'columns' | 'why'> {
+  frame: DataFrame | undefined;
+  rows: Row[];
+}
+
+function FrameTable({ frame, rows, columns, why }: TableProps) {
   const theme = useTheme2();
-  const shown = useMemo(
+  const styles = useStyles2(getStyles);
+  const printing = usePrinting();
+  const made = useMemo(
     () =>
-      columns.map(({ header, column, cell }): Column<Row> => {
+      columns.map(({ header, column, cell, wide }): Column<Row> => {
         const text = textBy(frame, column, theme);
         return {
           id: column,
           header,
           sortType: (a, b) => compare(a.original[column], b.original[column]),
-          cell: ({ row }: CellProps<Row>) => (cell ? cell(row.original) : text(row.original)),
+          cell: ({ row }: CellProps<Row>) => {
+            const shown = cell ? cell(row.original) : text(row.original);
+            return wide ? <div className={styles.wide}>{shown}</div> : shown;
+          },
         };
       }),
-    [columns, frame, theme]
+    [columns, frame, theme, styles]
   );
+  const meanings = useMemo(() => meaningsOf(frame, columns), [frame, columns]);
   return (
-    <InteractiveTable columns={shown} data={rows} pageSize={PAGE_SIZE} getRowId={(_: Row, i?: number) => `${i}`} />
+    <InteractiveTable
+      columns={made}
+      headerTooltips={meanings}
+      data={rows}
+      pageSize={printing ? PRINTED : PAGE_SIZE}
+      getRowId={(_: Row, i?: number) => `${i}`}
+      renderExpandedRow={why}
+    />
   );
+}
+
+/** What the backend says that numbers are, by column. */
+function meaningsOf(frame: DataFrame | undefined, columns: TableColumn[]): Record<string, { content: string }> {
+  const described = columns.map(({ column }) => {
+    const field = frame?.fields.find(({ name }) => name === column);
+    return [column, { content: field?.config.description ?? '' }] as const;
+  });
+  return Object.fromEntries(described.filter(([, { content }]) => content !== ''));
 }
 
 /** How cells of a column read, by the unit of its field. What is absent stays empty: it is not zero. */
@@ -117,3 +154,5 @@ function compare(a: unknown, b: unknown): number {
 function isAbsent(value: unknown): boolean {
   return value === null || value === undefined || value === '';
 }
+
+const getStyles = (theme: GrafanaTheme2) => ({ wide: css({ minWidth: theme.spacing(30) }) });

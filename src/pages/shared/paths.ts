@@ -17,6 +17,16 @@ export const PATHS = {
 /** Parameters that a link keeps, so that the page behind it shows the same data source and time. */
 export const KEPT = ['ds', 'from', 'to'];
 
+/** The page of a cluster. */
+export function clusterPath(cluster: string): string {
+  return `${PATHS.fleet}/clusters/${segment(cluster)}`;
+}
+
+/** The page of a job: by its name in its cluster and namespace, either of which it may not have. */
+export function jobPath({ cluster, namespace, job }: { cluster: string; namespace: string; job: string }): string {
+  return `${PATHS.jobs}/${segment(cluster)}/${segment(namespace)}/${segment(job)}`;
+}
+
 /**
  * The page of a node. A node is named with its cluster: two clusters may have nodes of one name. Below the fleet, so that the
  * menu marks the fleet.

@@ -19,7 +19,13 @@ export function tableFrame(name: string, columns: Record<string, Cell[]>, times:
   });
 }
 
-/** A data source that answers queries by their type; an Error is what the query failed with. */
+/** A table by its rows, which all have the same columns. */
+export function rowFrame(name: string, rows: Array<Record<string, Cell>>, times?: string[]): DataFrame {
+  const columns = Object.keys(rows[0] ?? {}).map((column) => [column, rows.map((row) => row[column])] as const);
+  return tableFrame(name, Object.fromEntries(columns), times);
+}
+
+/** A data source that answers queries by their metric or type; an Error is what the query failed with. */
 export class FakeSource {
   readonly queries: GpuQuery[] = [];
 
@@ -27,7 +33,7 @@ export class FakeSource {
 
   query({ targets }: { targets: GpuQuery[] }) {
     this.queries.push(...targets);
-    const answers = targets.map(({ queryType }) => this.answers[queryType ?? ''] ?? []);
+    const answers = targets.map(({ queryType, metric }) => this.answers[metric ?? queryType ?? ''] ?? []);
     const failed = answers.find((answer) => answer instanceof Error);
     if (failed) {
       return throwError(() => failed);
