@@ -76,6 +76,11 @@ func (d *Datasource) gather(ctx context.Context, r request, want wanted) (*gathe
 	}
 	g := &gathering{Datasource: d, request: r, reach: reach, scope: boards, want: want}
 	g.plan(ctx)
+	leave, err := d.gathering.enter(ctx, g.cells)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 
 	// Whose the devices are decides what to ask for, where the query selects by owner; else all is asked for at once.
 	var wg sync.WaitGroup
@@ -116,6 +121,7 @@ type gathering struct {
 	from    time.Time    // without the lead
 	notices []gpu.Notice
 
+	cells     int             // of the grid, at most
 	times     []int64         // of the grid
 	unheard   map[string]bool // metrics that no exporter reports
 	seen      seenDevices
@@ -202,7 +208,8 @@ func (g *gathering) plan(ctx context.Context) {
 	}
 	w := query.NewWindow(o)
 	devices := g.count(ctx)
-	if room := gatherCells / max(1, devices*g.look(ctx)); int(w.Length()/w.Step) > max(1, room) {
+	rows := max(1, devices*g.look(ctx))
+	if room := gatherCells / rows; int(w.Length()/w.Step) > max(1, room) {
 		o.MaxDataPoints = int64(max(1, room))
 		w = query.NewWindow(o)
 		g.notices = append(g.notices, gpu.Notice{Severity: gpu.Info, Text: fmt.Sprintf(
@@ -219,6 +226,7 @@ func (g *gathering) plan(ctx context.Context) {
 	g.window = w
 	first, last := g.span()
 	g.times = insight.NewGrid[insight.Subject](first, last, w.Step, nil).Times
+	g.cells = rows * len(g.times)
 }
 
 // look finds out which fields there may be anything of, and says how many: of the others history is not asked.
@@ -328,8 +336,16 @@ func (g *gathering) all(ctx context.Context) {
 	for i, f := range g.want.workloads {
 		do(func() { g.workloads[i] = g.workload(ctx, f) })
 	}
-	for i, f := range g.want.fields {
-		do(func() { g.fields[i] = g.field(ctx, f) })
+	for _, list := range g.together(g.want.fields) {
+		do(func() {
+			fields := make([]insight.Field, len(list))
+			for n, i := range list {
+				fields[n] = g.want.fields[i]
+			}
+			for n, f := range g.fieldsOf(ctx, fields...) {
+				g.fields[list[n]] = f
+			}
+		})
 	}
 	wg.Wait()
 }

@@ -18,22 +18,58 @@ import (
 
 // field asks both sides for one field of devices, and joins them as metric queries do.
 func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
-	out := fieldSeries{field: f}
-	m, ok := g.catalog.Metric(f.Metric)
-	if !ok || m.Subject != catalog.SubjectDevice {
-		return out
+	return g.fieldsOf(ctx, f)[0]
+}
+
+// together are the places of fields, those that one question answers in one list, which begins with what the question is asked for.
+func (g *gathering) together(fields []insight.Field) [][]int {
+	lists := make([][]int, 0, len(fields))
+	for i, f := range fields {
+		if slices.ContainsFunc(fields, func(other insight.Field) bool { return g.answers(other, f) }) {
+			continue
+		}
+		list := []int{i}
+		for k, other := range fields {
+			if g.answers(f, other) {
+				list = append(list, k)
+			}
+		}
+		lists = append(lists, list)
 	}
-	out.instance = m.PerInstance
-	var past []history.Line
+	return lists
+}
+
+// answers reports whether what history is asked for a field tells another one too: a rise is read off what a counter stands at, and
+// the last of the masks of a step is one of them.
+func (g *gathering) answers(f, other insight.Field) bool {
+	if f.Metric != other.Metric {
+		return false
+	}
+	if f.Of == insight.Rise {
+		return other.Of == insight.Total
+	}
+	m, ok := g.catalog.Metric(f.Metric)
+	return ok && f.Of == insight.AnyBits && other.Of == insight.Mean && m.Unit == gpu.Code && m.Kind != catalog.Counter
+}
+
+// fieldsOf is field for several that one question answers, as together lists them.
+func (g *gathering) fieldsOf(ctx context.Context, fields ...insight.Field) []fieldSeries {
+	all := make([]fieldSeries, len(fields))
+	for i, f := range fields {
+		all[i].field = f
+	}
+	m, ok := g.catalog.Metric(fields[0].Metric)
+	if !ok || m.Subject != catalog.SubjectDevice {
+		return all
+	}
+	var result history.Result
+	var w query.Window
 	var got live.WindowResult
 	var wg sync.WaitGroup
 	if g.request.query.Source != query.SourceLive && !g.unheard[m.Name] {
 		wg.Go(func() {
-			asked, as, w := g.question(f, m)
-			result := g.linesOf(ctx, asked, as, w)
-			out.failed, out.executed, out.partial = result.Err, result.Executed, result.Partial
-			out.notices = append(out.notices, result.Notices...)
-			past = g.stepped(f, result.Lines, w)
+			q, as, over := g.question(fields[0], m)
+			result, w = g.linesOf(ctx, q, as, over), over
 		})
 	}
 	if g.reach.live && m.Agent {
@@ -44,15 +80,25 @@ func (g *gathering) field(ctx context.Context, f insight.Field) fieldSeries {
 		got = window(ctx, g.live, selection{scope: g.scope, metric: m}, from)
 	}
 	wg.Wait()
-	if len(got.Series) > 0 {
-		series := make([]gpu.Series, len(past))
-		for i, l := range past {
-			series[i] = l.Series()
+	all[0].executed, all[0].notices = result.Executed, result.Notices
+	for i, f := range fields {
+		out := &all[i]
+		out.instance, out.failed, out.partial = m.PerInstance, result.Err, result.Partial
+		lines := result.Lines
+		if i < len(fields)-1 {
+			lines = slices.Clone(lines)
 		}
-		past = linesOf(timeline.Join(series, g.fromAgents(f, m, series, got)))
+		past := g.stepped(f, lines, w)
+		if len(got.Series) > 0 {
+			series := make([]gpu.Series, len(past))
+			for n, l := range past {
+				series[n] = l.Series()
+			}
+			past = linesOf(timeline.Join(series, g.fromAgents(f, m, series, got)))
+		}
+		out.lines = g.seen.lines(past, onGrid{times: g.times, step: g.window.Step.Milliseconds()})
 	}
-	out.lines = g.seen.lines(past, onGrid{times: g.times, step: g.window.Step.Milliseconds()})
-	return out
+	return all
 }
 
 // linesOf asks history for the lines of a metric.
@@ -133,7 +179,13 @@ func (g *gathering) stepped(f insight.Field, lines []history.Line, w query.Windo
 			l.Values = rises(l.Values)
 		case insight.AnyBits:
 			l.Times, l.Values = collect.bits(l.Times, l.Values)
+		case insight.Total:
+			before, _ := slices.BinarySearch(l.Times, g.times[0]) // where it was asked for as a rise
+			l.Times, l.Values = l.Times[before:], l.Values[before:]
 		default:
+			if w.Step < g.window.Step { // it was asked for as bits
+				l.Times, l.Values = collect.ends(l.Times, l.Values, w.Step)
+			}
 		}
 	}
 	return lines
@@ -196,17 +248,7 @@ type collector struct {
 
 // bits is all bits that were set in each step that has samples.
 func (c *collector) bits(times []int64, values []float64) ([]int64, []float64) {
-	if !sameSlice(times, c.times) {
-		c.times, c.starts, c.last = times, nil, nil
-		for i, t := range times {
-			start := t - t%c.step.Milliseconds()
-			if n := len(c.starts); n > 0 && c.starts[n-1] == start {
-				c.last[n-1] = i
-				continue
-			}
-			c.starts, c.last = append(c.starts, start), append(c.last, i)
-		}
-	}
+	c.lookAt(times)
 	all := make([]float64, len(c.starts))
 	i := 0
 	for n := range all {
@@ -216,6 +258,35 @@ func (c *collector) bits(times []int64, values []float64) ([]int64, []float64) {
 		}
 	}
 	return c.starts, all
+}
+
+// lookAt finds the steps of times.
+func (c *collector) lookAt(times []int64) {
+	if sameSlice(times, c.times) {
+		return
+	}
+	c.times, c.starts, c.last = times, nil, nil
+	for i, t := range times {
+		start := t - t%c.step.Milliseconds()
+		if n := len(c.starts); n > 0 && c.starts[n-1] == start {
+			c.last[n-1] = i
+			continue
+		}
+		c.starts, c.last = append(c.starts, start), append(c.last, i)
+	}
+}
+
+// ends is the sample at the end of each step, of samples that are so far apart.
+func (c *collector) ends(times []int64, values []float64, apart time.Duration) ([]int64, []float64) {
+	c.lookAt(times)
+	of := make([]float64, len(c.starts))
+	for n, start := range c.starts {
+		of[n] = math.NaN()
+		if last := c.last[n]; times[last] == start+(c.step-apart).Milliseconds() {
+			of[n] = values[last]
+		}
+	}
+	return c.starts, of
 }
 
 // maxBits is the first whole number that a mask cannot be: a float64 has no room for it.

@@ -2,8 +2,10 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -269,4 +271,71 @@ func TestStepsAreLongerForManyDevices(t *testing.T) {
 			t.Errorf("%s, %v", g.window.Step, g.unheard)
 		}
 	})
+}
+
+// Fields that one question answers are the same as those that are asked for one by one, whatever is missing.
+func TestFieldsThatAreAskedForTogether(t *testing.T) {
+	d := exported(t, func(s *promtest.Store) {
+		for i := range 8 {
+			random := rand.New(rand.NewPCG(uint64(i), 5))
+			missing := func(v float64) float64 {
+				if random.IntN(12) < i {
+					return math.NaN()
+				}
+				return v
+			}
+			count := 0.0
+			dcgm(s, "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "n1", i, func(int) float64 { return missing(float64(random.IntN(256))) })
+			dcgm(s, "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "n1", i, func(int) float64 {
+				count += float64(random.IntN(2))
+				if random.IntN(40) == 0 {
+					count = 0
+				}
+				return missing(count)
+			})
+		}
+	})
+	fields := []insight.Field{
+		field("gpu_clock_event_reasons"), field("gpu_clock_event_reasons", insight.AnyBits),
+		field("gpu_remapped_rows_uncorrectable_total", insight.Total), field("gpu_remapped_rows_uncorrectable_total", insight.Rise),
+	}
+	for _, step := range []string{"15s", "1m", "3m"} {
+		raw := `{"queryType":"health","source":"history","minStep":"` + step + `"}`
+		both := gatheredOf(t, d, raw, wanted{fields: fields})
+		for _, one := range fields {
+			alone, some := gatheredOf(t, d, raw, wanted{fields: []insight.Field{one}}), false
+			for i, subject := range alone.devices.Subjects {
+				got, want := both.devices.Values(one, i), alone.devices.Values(one, i)
+				if !sameValues(got, want) {
+					t.Errorf("%s of %s in steps of %s: got %v, want %v", one.Of, subject.Name(), step, got, want)
+				}
+				some = some || len(want) > 0
+			}
+			if !some {
+				t.Errorf("nothing of %v", one)
+			}
+		}
+	}
+}
+
+// Judgements wait for each other where all at once would take too much memory, and give up with whoever asked.
+func TestJudgementsShareRoom(t *testing.T) {
+	var r gatherRoom
+	leave, err := r.enter(t.Context(), 10*cellsAtOnce)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.enter(given, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v while there was no room", err)
+	}
+	leave()
+	for range 2 { // as much as is taken is given back
+		leave, err := r.enter(t.Context(), cellsAtOnce)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave()
+	}
 }

@@ -66,6 +66,7 @@ type Datasource struct {
 	handovers *handovers
 	rosters   rosters
 	baselines baselines
+	gathering gatherRoom
 
 	toldEvents toldEvents
 	alertPolls alertPolls
