@@ -5,12 +5,14 @@ import { AppPage } from './pages/AppPage';
 import { DashboardPage } from './pages/DashboardPage';
 import { EditorsPage } from './pages/EditorsPage';
 import { SettingsPage } from './pages/SettingsPage';
+import { SetupPage } from './pages/SetupPage';
 
 interface Fixtures {
   app: AppPage;
   dashboard: DashboardPage;
   editors: EditorsPage;
   settings: SettingsPage;
+  setup: SetupPage;
 }
 
 /** Page objects come as fixtures. */
@@ -33,6 +35,7 @@ export const test = base.extend<Fixtures, { preview: void }>({
   dashboard: async ({ page }, provide) => provide(new DashboardPage(page)),
   editors: async ({ page }, provide) => provide(new EditorsPage(page)),
   settings: async ({ page }, provide) => provide(new SettingsPage(page)),
+  setup: async ({ page }, provide) => provide(new SetupPage(page)),
 });
 
 export { expect } from '@playwright/test';

@@ -28,6 +28,8 @@ const Coverage = lazy(() =>
 );
 
 
+const Setup = lazy(() => import('./setup/SetupPage').then(({ SetupPage: component }) => ({ default: component })));
+
 /** The app's pages. Each is loaded when it is visited. */
 export function App({ meta }: AppRootProps) {
   return (
@@ -46,6 +48,7 @@ export function App({ meta }: AppRootProps) {
         <Route path="runbooks/:id" element={<Runbook />} />
         <Route path="metrics" element={<Metrics />} />
         <Route path="metrics/:name" element={<Metrics />} />
+        <Route path="setup" element={<Setup includes={meta.includes ?? []} />} />
         <Route path="status" element={<Home includes={meta.includes ?? []} />} />
         <Route path="*" element={<Navigate to="." replace />} />
       </Routes>

@@ -3,6 +3,7 @@ import { PluginPage } from '@grafana/runtime';
 import React, { type ReactNode } from 'react';
 
 import { FirstRun } from '../home/FirstRun';
+import { NothingMeasured } from '../home/NothingMeasured';
 import { ScopeFilter } from './ScopeFilter';
 import { Toolbar } from './Toolbar';
 import { type PageState, type ScopeKey, usePageState } from './usePageState';
@@ -44,6 +45,7 @@ export function Page({ subTitle, nav, filters = [], children }: Props) {
           <ScopeFilter key={level} state={state} level={level} />
         ))}
       </Toolbar>
+      <NothingMeasured uid={uid} tick={tick} />
       {children({ uid, state, tick })}
     </PluginPage>
   );

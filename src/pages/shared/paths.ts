@@ -11,6 +11,7 @@ export const PATHS = {
   coverage: `${ROOT}/coverage`,
   metrics: `${ROOT}/metrics`,
   runbooks: `${ROOT}/runbooks`,
+  setup: `${ROOT}/setup`,
   status: `${ROOT}/status`,
 };
 
