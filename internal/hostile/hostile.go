@@ -37,7 +37,7 @@ const (
 	Picture     Kind = "a picture"
 	Cut         Kind = "JSON that is cut off"
 	Deep        Kind = "JSON nested a million deep"
-	Tiny        Kind = "millions of empty entries"
+	Tiny        Kind = "a great many empty entries"
 	TooShort    Kind = "a body shorter than announced"
 	Nonsense    Kind = "a length that is no number"
 	ManyHeaders Kind = "headers without an end"
@@ -125,7 +125,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, elsewhere string
 	case Endless:
 		s.flood(w, -1, blanks())
 	case Tiny:
-		s.flood(w, 3*mebibyte, bytes.Repeat([]byte("{},"), 1000))
+		s.flood(w, mebibyte, bytes.Repeat([]byte("{},"), 1000))
 	case Bomb, Unasked:
 		s.bomb(w, r)
 	case Elsewhere:
