@@ -246,6 +246,15 @@ func TestGroupNames(t *testing.T) {
 	}
 }
 
+// What is labelled with a name of its own is called that, not by all its labels.
+func TestALegendNamesWhatHasAName(t *testing.T) {
+	all := []gpu.Series{{Labels: map[string]string{"name": "node-1 · GPU 0", "line": "lower"}}}
+	frame := frames.Wide(all, frames.Options{Naming: frames.Naming{Legend: "{{name}} {{line}}"}})
+	if got := frame.Fields[1].Config.DisplayNameFromDS; got != "node-1 · GPU 0 lower" {
+		t.Errorf("it is called %q", got)
+	}
+}
+
 func TestSortIsByIdentity(t *testing.T) {
 	b := board("north", "node-1", 1)
 	all := []gpu.Series{

@@ -141,6 +141,9 @@ func (n Naming) display(s gpu.Series) string {
 	return legendVariable.ReplaceAllStringFunc(n.Legend, func(found string) string {
 		switch name := strings.TrimSpace(found[2 : len(found)-2]); name {
 		case "name":
+			if own := labels[name]; own != "" {
+				return own
+			}
 			return n.plain(s)
 		case metricName:
 			return s.Labels[metricName]
