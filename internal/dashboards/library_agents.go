@@ -47,7 +47,7 @@ func agentsRefusing() Panel {
 		Shows:   "how many sampling periods a second each agent missed.",
 		Matters: "because gaps of a second hide spikes of a second.",
 		Do:      "a node with all CPUs busy: give the agent a CPU reservation, or a longer period.",
-	}, in("cps"), otherwise("No agent is scraped"))
+	}, in("cps"), otherwise("Not exported: have Prometheus scrape warpwatch-agent on the nodes"))
 }
 
 func sampleCost() Panel {
@@ -55,7 +55,7 @@ func sampleCost() Panel {
 		Shows:   "the share of time that each agent spends in asking the driver.",
 		Matters: "because the agent must not be felt by the job beside it.",
 		Do:      "above 0.2: choose a smaller profile of metrics, or a longer period.",
-	}, between(0, 1), in("percentunit"), otherwise("No agent is scraped"))
+	}, between(0, 1), in("percentunit"), otherwise("Not exported: have Prometheus scrape warpwatch-agent on the nodes"))
 }
 
 func scrapeTime() Panel {

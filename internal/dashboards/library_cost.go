@@ -144,5 +144,5 @@ func capacityLines() Panel {
 		Matters: "because a wide interval says that nobody knows.",
 		Do:      "choose a range that ends in the future to see the forecast, such as now-14d to now+14d.",
 		SMI:     "none",
-	}, []Query{judge(query.TypeForecast, "lines", map[string]any{"of": "capacity"})}, called("${__field.labels.name} ${__field.labels.line}"), positive, rounded(0), otherwise("Nothing to look ahead from: see the notice")).sized(full, chartHeight)
+	}, []Query{judge(query.TypeForecast, "lines", map[string]any{"of": "capacity"})}, positive, rounded(0), otherwise("Nothing to look ahead from: see the notice")).sized(full, chartHeight)
 }

@@ -129,13 +129,6 @@ func sorted(column string, descending bool) change {
 	return func(l *look) { l.sort = &common.TableSortByFieldState{DisplayName: column, Desc: &descending} }
 }
 
-// called names every line, by the labels that it has.
-func called(text string) change {
-	return func(l *look) {
-		l.overrides = append(l.overrides, override{"byType", "number", properties("displayName", text)})
-	}
-}
-
 // dashed draws the lines of a query as a red dashed limit.
 func dashed(ref string) change {
 	return func(l *look) {
