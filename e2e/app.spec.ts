@@ -32,7 +32,20 @@ for (const theme of ['dark', 'light']) {
   test(`no page keeps anybody out, ${theme}`, async ({ app, request }) => {
     const { migNode } = await pickNodes(request);
     const node = `fleet/nodes/${migNode.cluster}/${migNode.node}`;
-    for (const path of ['', 'fleet', node, 'jobs', 'coverage', 'metrics', 'runbooks', 'runbooks/xid-79']) {
+    const cluster = `fleet/clusters/${migNode.cluster}`;
+    const job = 'jobs/north/research/pretrain-7b';
+    for (const path of [
+      '',
+      'fleet',
+      cluster,
+      node,
+      'jobs',
+      job,
+      'coverage',
+      'metrics',
+      'runbooks',
+      'runbooks/xid-79',
+    ]) {
       await test.step(path, async () => {
         await app.open(path, { theme });
         await app.settled();

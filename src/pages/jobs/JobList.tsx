@@ -8,7 +8,7 @@ import { ExploreLink } from '../shared/Actions';
 import { type PageView } from '../shared/Page';
 import { jobPath, keeping } from '../shared/paths';
 import { Reasons } from '../shared/Reasons';
-import { type Row, textOf } from '../shared/rows';
+import { numberOf, type Row, textOf } from '../shared/rows';
 import { SeverityBadge } from '../shared/severity';
 import { type TableColumn, TableSection, textBy } from '../shared/TableSection';
 import { useQueries } from '../shared/useQueries';
@@ -37,7 +37,7 @@ export function JobList({ uid, state, tick }: PageView) {
   }, [frame, theme]);
   const why = (row: Row) => (
     <>
-      <Reasons parts={WHY.map(([title, column]) => [title, textOf(row, column)])} />
+      <Reasons parts={[...WHY.map(([title, column]): Part => [title, textOf(row, column)]), waited(row)]} />
       <ExploreLink uid={uid} queries={[stragglersOf(row)]} range={state.range} />
     </>
   );
@@ -74,12 +74,19 @@ const PROGRESS: TableColumn = { header: 'Progress', column: 'train_tokens_per_se
 
 const LAST: TableColumn[] = [
   { header: 'Goodput', column: 'goodput' },
-  { header: 'GPU-hours waited', column: 'lost_gpu_hours' },
   { header: 'GPUs', column: 'devices' },
   { header: 'SM active', column: 'sm_active' },
   { header: 'Power', column: 'power' },
   { header: 'Memory used', column: 'memory_used' },
 ];
+
+type Part = [title: string, text: string];
+
+/** GPU-hours that the job's GPUs waited for slow ones; '' where that is not known. */
+function waited(row: Row): Part {
+  const hours = numberOf(row, 'lost_gpu_hours');
+  return ['GPU-hours waited', hours === undefined ? '' : hours.toFixed(1)];
+}
 
 const WHY: Array<[title: string, column: string]> = [
   ['Evidence', 'evidence'],

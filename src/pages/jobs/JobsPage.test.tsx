@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { fireEvent, screen, within } from '@testing-library/react';
 import React from 'react';
 
 import { testUser } from '../../test/testUser';
@@ -75,4 +75,23 @@ test('what cannot be answered is said, and the rest of the page stays', async ()
   show();
   expect((await screen.findAllByText('north refuses')).length).toBeGreaterThan(0);
   expect(await (await region('Jobs')).findByText('Rank 3 is slow')).toBeInTheDocument();
+});
+
+test('pages of a long list are named after it, and are not turned on paper', async () => {
+  const jobs = Array.from({ length: 30 }, (_, i) => ({
+    cluster: 'north',
+    namespace: 'ml',
+    job: `j${i}`,
+    severity: 'ok',
+  }));
+  grafana.source.answers.stragglers = [rowFrame('stragglers', jobs)];
+  show();
+  const list = await region('Jobs');
+  expect(await list.findByRole('navigation', { name: 'Pages of Jobs' })).toBeInTheDocument();
+  expect(list.getAllByRole('row')).toHaveLength(26);
+  fireEvent(window, new Event('beforeprint'));
+  // With the job that only tells its loss.
+  expect(list.getAllByRole('row')).toHaveLength(32);
+  fireEvent(window, new Event('afterprint'));
+  expect(list.getAllByRole('row')).toHaveLength(26);
 });

@@ -1,7 +1,7 @@
 import { css } from '@emotion/css';
 import { type DataFrame, getDisplayProcessor, type GrafanaTheme2 } from '@grafana/data';
 import { type CellProps, type Column, InteractiveTable, Stack, Text, useStyles2, useTheme2 } from '@grafana/ui';
-import React, { type ReactNode, useMemo } from 'react';
+import React, { type ReactNode, useEffect, useMemo, useRef } from 'react';
 
 import { type GpuQuery } from '../../datasource/types';
 import { type Answer } from '../../shared/useAnswer';
@@ -71,7 +71,7 @@ export function TableSection(props: Props) {
           rows.length === 0 ? (
             <Text color="secondary">{empty}</Text>
           ) : (
-            <FrameTable frame={frame} rows={rows} columns={columns} why={props.why} />
+            <FrameTable title={title} frame={frame} rows={rows} columns={columns} why={props.why} />
           )
         }
       </AnswerView>
@@ -79,12 +79,12 @@ export function TableSection(props: Props) {
   );
 }
 
-interface TableProps extends Pick<Props, 'columns' | 'why'> {
+interface TableProps extends Pick<Props, 'title' | 'columns' | 'why'> {
   frame: DataFrame | undefined;
   rows: Row[];
 }
 
-function FrameTable({ frame, rows, columns, why }: TableProps) {
+function FrameTable({ title, frame, rows, columns, why }: TableProps) {
   const theme = useTheme2();
   const styles = useStyles2(getStyles);
   const printing = usePrinting();
@@ -105,15 +105,22 @@ function FrameTable({ frame, rows, columns, why }: TableProps) {
     [columns, frame, theme, styles]
   );
   const meanings = useMemo(() => meaningsOf(frame, columns), [frame, columns]);
+  const table = useRef<HTMLDivElement>(null);
+  // Grafana's table does not name its pages, and of several tables nobody could tell whose they are.
+  useEffect(() => {
+    table.current?.querySelector('[role="navigation"]')?.setAttribute('aria-label', `Pages of ${title}`);
+  });
   return (
-    <InteractiveTable
-      columns={made}
-      headerTooltips={meanings}
-      data={rows}
-      pageSize={printing ? PRINTED : PAGE_SIZE}
-      getRowId={(_: Row, i?: number) => `${i}`}
-      renderExpandedRow={why}
-    />
+    <div ref={table}>
+      <InteractiveTable
+        columns={made}
+        headerTooltips={meanings}
+        data={rows}
+        pageSize={printing ? PRINTED : PAGE_SIZE}
+        getRowId={(_: Row, i?: number) => `${i}`}
+        renderExpandedRow={why}
+      />
+    </div>
   );
 }
 
