@@ -8,92 +8,98 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 )
 
-// ranges are the time ranges that every panel is asked for: one that is mostly live, one that the scrape interval
-// covers, and one that only the past covers.
-func ranges() []time.Duration {
-	return []time.Duration{15 * time.Minute, time.Hour, 24 * time.Hour}
+// Fleet is one that every panel is asked of.
+type Fleet struct {
+	Name      string // as the table calls it
+	Client    Client
+	Ranges    []time.Duration // that every panel is asked for
+	Variables []string        // kinds that must have values
+	Agents    bool            // agents measure it, so that what they export by default must be there
 }
 
-// Run asks every query of every dashboard, prints a line for each panel, and returns an error when one is not as it should
-// be. A panel may be dark when it says why.
-func Run(ctx context.Context, c Client, dashboards []Dashboard, out io.Writer) error {
+// atOnce is how many panels are asked at the same time. More wait for the same servers.
+const atOnce = 4
+
+// Run asks every query of every dashboard of every fleet. It writes a line about each panel that is not as it should be and
+// a sum for each fleet, and returns an error when there is such a panel. A panel may be dark when it says what to export.
+func Run(ctx context.Context, fleets []Fleet, dashboards []Dashboard, out io.Writer) (Report, error) {
 	known, err := catalog.Load()
 	if err != nil {
-		return fmt.Errorf("read catalogue: %w", err)
+		return Report{}, fmt.Errorf("read catalogue: %w", err)
 	}
-	n, bad, dark, seen := 0, 0, 0, asked{}
-	for _, kind := range []string{"cluster", "node", "gpu", "mig"} {
-		n++
-		values, err := c.variables(ctx, kind)
-		switch {
-		case err != nil:
-			bad++
-			fmt.Fprintf(out, "BAD   variable %s: %v\n", kind, err)
-		case values == 0:
-			bad++
-			fmt.Fprintf(out, "BAD   variable %s: empty\n", kind)
-		default:
-			fmt.Fprintf(out, "ok    variable %s: %d values\n", kind, values)
+	report := newReport(fleets, dashboards)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for at, fleet := range fleets {
+		for _, kind := range fleet.Variables {
+			group.Go(func() error {
+				report.variable(at, kind, fleet.hasValues(ctx, kind))
+				return ctx.Err()
+			})
+		}
+		for key, panel := range panels(dashboards) {
+			group.Go(func() error {
+				report.panel(at, key, fleet.panel(ctx, panel, known))
+				return ctx.Err()
+			})
 		}
 	}
+	if err := group.Wait(); err != nil {
+		return Report{}, fmt.Errorf("ask panels: %w", err)
+	}
+	bad := report.summarize(out)
+	if bad > 0 {
+		return report.Report, fmt.Errorf("%d checks failed", bad)
+	}
+	return report.Report, nil
+}
+
+// hasValues is why a variable would list nothing, "" where it lists something.
+func (f Fleet) hasValues(ctx context.Context, kind string) string {
+	values, err := f.Client.variables(ctx, kind)
+	switch {
+	case err != nil:
+		return err.Error()
+	case values == 0:
+		return "empty"
+	}
+	return ""
+}
+
+// panels are the different panels of dashboards, by their key: dashboards share them.
+func panels(dashboards []Dashboard) map[string]Panel {
+	all := map[string]Panel{}
 	for _, d := range dashboards {
 		for _, p := range d.Panels {
-			n++
-			r, err := seen.panel(ctx, c, p, known)
-			if err != nil {
-				return err
-			}
-			switch r.mark {
-			case markBad:
-				bad++
-			case markDark:
-				dark++
-			}
-			fmt.Fprintf(out, "%-5s %s / %s: %s\n", r.mark, d.Title, p.Title, r.line)
+			all[p.key()] = p
 		}
 	}
-	if bad > 0 {
-		return fmt.Errorf("%d of %d checks failed", bad, n)
-	}
-	fmt.Fprintf(out, "%d checks passed, %d panels of them are dark and say why\n", n, dark)
-	return nil
+	return all
 }
 
-// The marks of panels.
-const (
-	markOK   = "ok"
-	markDark = "dark" // nothing to show, and the panel says why
-	markBad  = "BAD"
-)
-
-// result is what became of one panel.
-type result struct{ mark, line string }
-
-// asked remembers panels: dashboards share them.
-type asked map[string]result
-
-func (a asked) panel(ctx context.Context, c Client, p Panel, known *catalog.Catalog) (result, error) {
-	key, err := json.Marshal(p.Targets)
+// key is the same for panels that ask the same and say the same where there is nothing.
+func (p Panel) key() string {
+	text, err := json.Marshal(struct {
+		Targets []map[string]any
+		Empty   string
+	}{p.Targets, p.Empty})
 	if err != nil {
-		return result{}, fmt.Errorf("write queries of %s: %w", p.Title, err)
+		return p.Title // what was read from JSON can be written again
 	}
-	r, before := a[string(key)]
-	if !before {
-		r = checkPanel(ctx, c, p, known)
-		a[string(key)] = r
-	}
-	return r, nil
+	return string(text)
 }
 
-// checkPanel asks one panel over every range.
-func checkPanel(ctx context.Context, c Client, p Panel, known *catalog.Catalog) result {
-	var good, faults, dark []string
-	for _, last := range ranges() {
+// panel asks one panel over every range.
+func (f Fleet) panel(ctx context.Context, p Panel, known *catalog.Catalog) Cell {
+	var good, faults, dark, quiet []string
+	for _, last := range f.Ranges {
 		start := time.Now()
-		answers, err := c.query(ctx, p.Targets, last)
+		answers, err := f.Client.query(ctx, p.Targets, last)
 		if err != nil {
 			faults = append(faults, fmt.Sprintf("over %s: %v", span(last), err))
 			continue
@@ -106,27 +112,29 @@ func checkPanel(ctx context.Context, c Client, p Panel, known *catalog.Catalog) 
 				faults = append(faults, fmt.Sprintf("over %s: %s has no answer", span(last), ref))
 				continue
 			}
-			v := judge(t, a, known, p.Empty)
-			for _, f := range v.faults {
-				faults = append(faults, fmt.Sprintf("over %s: %s: %s", span(last), ref, f))
+			v := judge(t, a, known, judged{empty: p.Empty, agents: f.Agents})
+			for _, fault := range v.faults {
+				faults = append(faults, fmt.Sprintf("over %s: %s: %s", span(last), ref, fault))
 			}
 			if len(v.faults) > 0 {
 				faults = append(faults, v.notices...)
 			}
-			if v.dark != "" {
-				dark = append(dark, fmt.Sprintf("over %s: %s: %s", span(last), ref, shorten(v.dark)))
-			}
+			dark, quiet = append(dark, v.dark...), append(quiet, v.quiet...)
 			sum.series, sum.values, sum.told, sum.unit = sum.series+v.series, sum.values+v.values, sum.told+v.told, v.unit
 		}
-		good = append(good, fmt.Sprintf("%s %d series %d values%s %s in %d ms", span(last), sum.series, sum.values, texts(sum.told), sum.unit, time.Since(start).Milliseconds()))
+		if sum.values+sum.told > 0 {
+			good = append(good, fmt.Sprintf("%s %d series %d values%s %s in %d ms", span(last), sum.series, sum.values, texts(sum.told), sum.unit, time.Since(start).Milliseconds()))
+		}
 	}
 	switch {
 	case len(faults) > 0:
-		return result{markBad, strings.Join(faults, "; ")}
+		return Cell{MarkBad, strings.Join(faults, "; ")}
+	case len(good) > 0:
+		return Cell{MarkValue, strings.Join(good, ", ")}
 	case len(dark) > 0:
-		return result{markDark, strings.Join(dark, "; ")}
+		return Cell{MarkDark, dark[0]}
 	}
-	return result{markOK, strings.Join(good, ", ")}
+	return Cell{MarkQuiet, strings.Join(quiet[:min(1, len(quiet))], "")}
 }
 
 func texts(n int) string {
@@ -134,15 +142,6 @@ func texts(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" %d texts", n)
-}
-
-// shorten keeps the line of a panel a line.
-func shorten(text string) string {
-	const most = 160
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
 }
 
 // span is a duration without what is zero: "24h".

@@ -53,8 +53,8 @@ func TestRun(t *testing.T) {
 		want         string // in the output
 		ok           bool
 	}{
-		{"good", frames("watt", 310.5, nil), 200, "ok    Node / Power: 15m 1 series 1 values watt", true},
-		{"empty", frames("watt", nil, nil), 200, "BAD   Node / Power: over 15m: A: empty; warning: south does not answer", false},
+		{"good", frames("watt", 310.5, nil), 200, "15m 1 series 1 values watt", true},
+		{"empty", frames("watt", nil, nil), 200, "over 15m: A: empty; warning: south does not answer", false},
 		{"no frame", `{"results":{"A":{"status":200,"frames":[]}}}`, 200, "A: empty", false},
 		{"wrong unit", frames("percent", 31.0, 32.0), 200, `field "gpu_power_watts" is in "percent", its metric in "watt"`, false},
 		{"impossible value", frames("watt", 310500.0, 1.0), 200, "values from 1 to 310500, possible are 0 to 3000", false},
@@ -78,38 +78,64 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			err = Run(t.Context(), Client{URL: server.URL, Datasource: "warpwatch", HTTP: server.Client()}, []Dashboard{d}, &out)
-			if (err == nil) != test.ok || !strings.Contains(out.String(), test.want) {
-				t.Errorf("error %v, printed\n%s\nwant %q", err, out.String(), test.want)
+			fleets := []Fleet{{
+				Name: "mixed", Client: Client{URL: server.URL, Datasource: "warpwatch", HTTP: server.Client()}, Ranges: []time.Duration{15 * time.Minute},
+				Variables: []string{"cluster"}, Agents: true,
+			}}
+			report, err := Run(t.Context(), fleets, []Dashboard{d}, &out)
+			if cell := report.Rows[1].Cells[0]; (err == nil) != test.ok || (cell.Mark == MarkValue) != test.ok || !strings.Contains(cell.Text, test.want) {
+				t.Errorf("error %v, cell %+v, want %q", err, cell, test.want)
+			}
+			if test.ok == strings.Contains(out.String(), "BAD   mixed: Node / Power: ") {
+				t.Errorf("printed\n%s", out.String())
 			}
 		})
 	}
 }
 
-// A panel may be dark where nobody measures it or nothing happened, never where the demo's agents measure it.
+// A panel may be dark where it says what to export, and a list may be empty where the panel says what that means; never where the
+// fleet's agents measure it.
 func TestReasonsOfDarkPanels(t *testing.T) {
 	known, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	notice := []string{"info: nobody exports it"}
+	const says = "info: add DCGM_FI_PROF_SM_ACTIVE to the exporter's file"
+	ttft, power := map[string]any{"metric": "serve_ttft_seconds"}, map[string]any{"metric": "gpu_power_watts"}
 	for _, test := range []struct {
 		query   map[string]any
 		notices []string
-		empty   string
-		want    string
+		by      judged
+		mark    string
+		text    string
 	}{
-		{map[string]any{"metric": "gpu_power_watts"}, notice, "not exported", ""},
-		{map[string]any{"metric": "serve_ttft_seconds"}, notice, "", notice[0]},
-		{map[string]any{"metric": "serve_ttft_seconds"}, nil, "no server is scraped", ""},
-		{map[string]any{"queryType": "events"}, nil, "No event in the range", "No event in the range"},
-		{map[string]any{"queryType": "events"}, nil, "", ""},
-		{map[string]any{"metric": "gpu_fan_speed_ratio"}, notice, "", notice[0]},
-		{map[string]any{"metric": "gpu_nvlink_replay_errors_total"}, notice, "", notice[0]},
-		{map[string]any{"metric": "gpu_nvlink_replay_errors_total"}, nil, "", ""},
+		{power, []string{says}, judged{agents: true}, MarkBad, ""},
+		{power, []string{says}, judged{}, MarkDark, says},
+		{power, []string{"info: there is nothing"}, judged{}, MarkBad, ""},
+		{ttft, []string{"info: there is nothing", "info: serve_ttft_seconds: let the agent scrape the server"}, judged{agents: true}, MarkDark, "info: serve_ttft_seconds: let the agent scrape the server"},
+		{ttft, nil, judged{empty: "no server is scraped"}, MarkBad, ""},
+		{map[string]any{"queryType": "events"}, nil, judged{empty: "No event in the range", agents: true}, MarkQuiet, "No event in the range"},
+		{map[string]any{"queryType": "events"}, nil, judged{}, MarkBad, ""},
+		{map[string]any{"metric": "gpu_tensor_active_ratio", "migs": []any{"/.+/"}}, []string{"info: No GPU has gpu_tensor_active_ratio."}, judged{empty: "no instances"}, MarkQuiet, "no instances"},
+		{map[string]any{"metric": "gpu_tensor_active_ratio"}, []string{"info: No GPU has gpu_tensor_active_ratio."}, judged{empty: "no instances"}, MarkBad, ""},
+		{map[string]any{"queryType": "health", "options": map[string]any{"show": "counts"}}, nil, judged{empty: "not known"}, MarkBad, ""},
+		{map[string]any{"metric": "gpu_fan_speed_ratio"}, []string{says}, judged{agents: true}, MarkDark, says},
+		{map[string]any{"metric": "gpu_nvlink_replay_errors_total"}, nil, judged{agents: true}, MarkBad, ""},
 	} {
-		if got := reason(test.query, test.notices, known, test.empty); got != test.want {
-			t.Errorf("%v, %v, %q: %q, want %q", test.query, test.notices, test.empty, got, test.want)
+		if mark, text := reason(test.query, test.notices, known, test.by); mark != test.mark || text != test.text {
+			t.Errorf("%v, %v, %+v: %s %q, want %s %q", test.query, test.notices, test.by, mark, text, test.mark, test.text)
+		}
+	}
+}
+
+func TestTheTableHasEveryReasonOnce(t *testing.T) {
+	why := Cell{MarkDark, "info: export\nDCGM_FI_DEV_FAN"}
+	got := Report{Fleets: []string{"a", "b"}, Rows: []Row{
+		{"Node", "Fans", []Cell{{MarkValue, "1h 2 series"}, why}}, {"Heat", "Fans", []Cell{why, {MarkQuiet, "none"}}},
+	}}.Markdown()
+	for _, want := range []string{"| dashboard | panel | a | b |\n|---|---|---|---|\n", "| Node | Fans | value | dark (1) |\n| Heat | Fans | dark (1) | quiet (2) |\n\n1. info: export DCGM_FI_DEV_FAN\n2. none\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwant %q", got, want)
 		}
 	}
 }

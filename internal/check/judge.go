@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
@@ -17,11 +19,18 @@ type verdict struct {
 	unit           string
 	notices        []string
 	faults         []string
-	dark           string // why there is no value where that is no fault
+	dark           []string // what to export, where there is no value and that is no fault
+	quiet          []string // what an empty list means
 }
 
-// judge reads an answer to a query of a panel that says something of its own where there is nothing.
-func judge(query map[string]any, a answer, known *catalog.Catalog, empty string) verdict {
+// judged is what an answer is judged by beside its query.
+type judged struct {
+	empty  string // what the panel says where there is nothing
+	agents bool   // whether agents measure the fleet
+}
+
+// judge reads an answer to a query of a panel.
+func judge(query map[string]any, a answer, known *catalog.Catalog, by judged) verdict {
 	v := verdict{low: math.Inf(1), high: math.Inf(-1)}
 	if a.Error != "" {
 		v.faults = append(v.faults, a.Error)
@@ -55,7 +64,12 @@ func judge(query map[string]any, a answer, known *catalog.Catalog, empty string)
 	}
 	switch {
 	case v.values+v.told == 0:
-		if v.dark = reason(query, v.notices, known, empty); v.dark == "" {
+		switch mark, text := reason(query, v.notices, known, by); mark {
+		case MarkDark:
+			v.dark = append(v.dark, text)
+		case MarkQuiet:
+			v.quiet = append(v.quiet, text)
+		default:
 			v.fault("empty")
 		}
 	case v.values == 0:
@@ -65,20 +79,54 @@ func judge(query map[string]any, a answer, known *catalog.Catalog, empty string)
 	return v
 }
 
-// reason is why an answer may be empty, "" where it may not. What agents measure is there: the demo has agents. A table may
-// have nothing to tell where the panel says what that means, and what nobody exports has a notice.
-func reason(query map[string]any, notices []string, known *catalog.Catalog, empty string) string {
+// reason is why an answer may be empty; a mark of "BAD" where it may not. What agents measure is there in a fleet that has agents.
+// Else the panel must name what to export, unless it is a list that may have nothing to tell.
+func reason(query map[string]any, notices []string, known *catalog.Catalog, by judged) (mark, text string) {
 	name, _ := query["metric"].(string)
 	metric, isMetric := known.Metric(name)
-	switch {
-	case isMetric && metric.Agent && !notSimulated(name):
-		return ""
-	case len(notices) > 0:
-		return notices[0]
-	case !isMetric && empty != "":
-		return empty
+	if isMetric && metric.Agent && by.agents && !notSimulated(name) {
+		return MarkBad, ""
 	}
-	return ""
+	for _, said := range append(slices.Clone(notices), by.empty) {
+		if named().MatchString(said) {
+			return MarkDark, said
+		}
+	}
+	if by.empty != "" && (lists(query) || ofInstances(query)) {
+		return MarkQuiet, by.empty
+	}
+	return MarkBad, ""
+}
+
+// named finds what somebody could export, scrape or configure.
+func named() *regexp.Regexp {
+	return regexp.MustCompile(`\b(DCGM_(FI|EXP)|train|serve|nvidia_smi|warpwatch)_|none of its series|/metrics|\bredfish\b|warpwatch-agent`)
+}
+
+// ofInstances reports whether a query is of MIG instances, which a fleet need not have.
+func ofInstances(query map[string]any) bool {
+	instances, _ := query["migs"].([]any)
+	return len(instances) > 0
+}
+
+// lists reports whether a query lists what happened or is wrong, which may be nothing.
+func lists(query map[string]any) bool {
+	options, _ := query["options"].(map[string]any)
+	switch query["queryType"] {
+	case "events", "processes":
+		return true
+	case "health":
+		return options["show"] == "gpus" || options["show"] == "incidents"
+	case "anomaly":
+		return options["show"] == "episodes"
+	case "stragglers":
+		return options["show"] == "suspects" || options["show"] == "skew"
+	case "efficiency":
+		return options["show"] == "idle" || options["show"] == "budgets" || options["show"] == "jobs"
+	case "forecast":
+		return true
+	}
+	return false
 }
 
 // notSimulated reports whether the demo may leave a metric out that agents on real boards measure: data centre boards have no

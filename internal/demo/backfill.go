@@ -62,8 +62,9 @@ func (s *Stack) plan(c Cluster) plan {
 func (s *Stack) backfill(ctx context.Context, b build.Builder) error {
 	return s.console.Step("history", func(p *console.Progress) error {
 		group, ctx := errgroup.WithContext(ctx)
-		said := make([]string, len(s.topology.Clusters))
-		for i, c := range s.topology.Clusters {
+		clusters := s.topology.all()
+		said := make([]string, len(clusters))
+		for i, c := range clusters {
 			group.Go(func() error {
 				var err error
 				said[i], err = s.backfillCluster(ctx, b.Bin("backfill"), c, p)

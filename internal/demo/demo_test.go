@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestFixedPorts(t *testing.T) {
 
 func TestFleet(t *testing.T) {
 	nodes, mig := 0, 0
-	for _, c := range fleet() {
+	for _, c := range slices.Concat(fleet(), loneFleets()) {
 		for _, n := range c.Nodes {
 			nodes++
 			if len(n.MIG) > 0 {
@@ -49,8 +50,8 @@ func TestFleet(t *testing.T) {
 			}
 		}
 	}
-	if nodes != 6 || mig != 2 {
-		t.Errorf("%d nodes, %d of them split, want 6 and 2", nodes, mig)
+	if nodes != 8 || mig != 3 {
+		t.Errorf("%d nodes, %d of them split, want 8 and 3", nodes, mig)
 	}
 }
 

@@ -2,8 +2,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/warpwatch/warpwatch/internal/build"
-	"github.com/warpwatch/warpwatch/internal/check"
 	"github.com/warpwatch/warpwatch/internal/console"
 )
 
@@ -114,23 +111,4 @@ func WithStack(ctx context.Context, root string, c *console.Console, use func(co
 	defer stack.Stop()
 	c.Print("  the stack is at %s, logs in %s", stack.URL(), relative(root, stack.folder.Logs()))
 	return use(ctx, stack)
-}
-
-// settleTime is how long a stack is given to have scraped every target once before it is judged.
-const settleTime = 45 * time.Second
-
-// Check asks everything that the bundled dashboards ask.
-func (s *Stack) Check(ctx context.Context) error {
-	dashboards, err := check.ReadDashboards(filepath.Join(s.options.Root, "dashboards"))
-	if err != nil {
-		return err
-	}
-	if err := s.awaitScrapes(ctx); err != nil {
-		return err
-	}
-	client := check.Client{URL: s.URL(), Datasource: datasourceUID, HTTP: &http.Client{Timeout: time.Minute}}
-	if err := check.Run(ctx, client, dashboards, os.Stdout); err != nil {
-		return fmt.Errorf("check dashboards: %w", err)
-	}
-	return nil
 }

@@ -16,7 +16,7 @@ func (s *Stack) awaitScrapes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	for _, c := range s.topology.Clusters {
+	for _, c := range s.topology.all() {
 		group.Go(func() error {
 			for {
 				err := s.scraped(ctx, c)

@@ -39,6 +39,7 @@ type Stack struct {
 	topology   Topology
 	console    *console.Console
 	supervisor *supervise.Supervisor
+	lone       *supervise.Supervisor // of the fleets of one kind; nil where there are none, and when they were asked
 	client     *http.Client
 	release    func()
 	ui         string // the name of the process that shows the plugin
@@ -72,6 +73,11 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	if s.supervisor, err = supervise.New(s.folder.Logs(), s.folder.mark()); err != nil {
 		return nil, err
 	}
+	if len(s.topology.Lone) > 0 {
+		if s.lone, err = supervise.New(s.folder.Logs(), s.folder.mark()); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
@@ -79,12 +85,15 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
-	for _, c := range s.topology.Clusters {
+	for _, c := range s.topology.all() {
 		if err := writePrometheus(s.options.Root, s.folder, s.topology, c); err != nil {
 			return err
 		}
 	}
-	if err := s.together(ctx, s.targets()); err != nil {
+	if err := together(ctx, s.supervisor, append(s.agents(s.topology.Clusters), s.replay())); err != nil {
+		return err
+	}
+	if err := together(ctx, s.lone, s.agents(s.topology.Lone)); err != nil {
 		return err
 	}
 	if err := s.backfill(ctx, s.builder()); err != nil {
@@ -95,19 +104,21 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	// What the plugin is told when it first asks is remembered for a while, so its servers come first.
-	if err := s.together(ctx, s.prometheuses()); err != nil {
+	if err := together(ctx, s.supervisor, s.prometheuses(s.topology.Clusters)); err != nil {
 		return err
 	}
-	_, err = s.supervisor.Start(ctx, ui)
-	return err
+	if _, err = s.supervisor.Start(ctx, ui); err != nil {
+		return err
+	}
+	return s.startLone(ctx)
 }
 
 // together starts processes at the same time.
-func (s *Stack) together(ctx context.Context, specs []supervise.Spec) error {
+func together(ctx context.Context, by *supervise.Supervisor, specs []supervise.Spec) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, spec := range specs {
 		group.Go(func() error {
-			_, err := s.supervisor.Start(ctx, spec)
+			_, err := by.Start(ctx, spec)
 			return err
 		})
 	}
@@ -140,10 +151,10 @@ func (n Node) simulation() []string {
 	return flags
 }
 
-// targets are what Prometheus scrapes.
-func (s *Stack) targets() []supervise.Spec {
+// agents are those of some clusters.
+func (s *Stack) agents(of []Cluster) []supervise.Spec {
 	var specs []supervise.Spec
-	for _, c := range s.topology.Clusters {
+	for _, c := range of {
 		for _, n := range c.Nodes {
 			specs = append(specs, supervise.Spec{
 				Name: "agent-" + n.Name, Path: s.agentPath(),
@@ -154,16 +165,20 @@ func (s *Stack) targets() []supervise.Spec {
 			})
 		}
 	}
-	specs = append(specs, supervise.Spec{
-		Name: "replay", Path: s.agentPath(), Args: []string{"replay", "--web.listen-address=" + address(s.topology.ReplayPort), s.replayFolder()},
-		Ready: supervise.HTTP(s.client, url(s.topology.ReplayPort)+"/dcgm-4.8/metrics"), Within: 20 * time.Second,
-	})
 	return specs
 }
 
-func (s *Stack) prometheuses() []supervise.Spec {
-	specs := make([]supervise.Spec, 0, len(s.topology.Clusters))
-	for _, c := range s.topology.Clusters {
+// replay plays every exporter of every fleet.
+func (s *Stack) replay() supervise.Spec {
+	return supervise.Spec{
+		Name: "replay", Path: s.agentPath(), Args: []string{"replay", "--web.listen-address=" + address(s.topology.ReplayPort), s.replayFolder()},
+		Ready: supervise.HTTP(s.client, url(s.topology.ReplayPort)+"/dcgm-4.8/metrics"), Within: 20 * time.Second,
+	}
+}
+
+func (s *Stack) prometheuses(of []Cluster) []supervise.Spec {
+	specs := make([]supervise.Spec, 0, len(of))
+	for _, c := range of {
 		specs = append(specs, supervise.Spec{
 			Name: "prometheus-" + c.Name, Path: s.builder().Bin("prometheus"),
 			Args: []string{
@@ -187,11 +202,7 @@ func (s *Stack) uiSpec(ctx context.Context) (supervise.Spec, error) {
 	found, why := findGrafana(ctx, s.options.Getenv)
 	if found == nil {
 		s.console.Print("  %s: the preview shows the plugin", why)
-		spec.Name, spec.Path = "preview", s.builder().Bin("preview")
-		spec.Args = []string{
-			"--dist=dist", "--datasources=provisioning/datasources", "--dashboards=dist/dashboards",
-			"--page=" + s.builder().PageDir(), "--listen=" + address(s.topology.UIPort),
-		}
+		spec.Name, spec.Path, spec.Args = "preview", s.builder().Bin("preview"), s.previewArgs(filepath.Join("provisioning", "datasources"), s.topology.UIPort)
 	} else {
 		s.console.Print("  Grafana %s at %s shows the plugin", found.version, found.home)
 		env, err := s.grafanaEnv()
@@ -203,6 +214,11 @@ func (s *Stack) uiSpec(ctx context.Context) (supervise.Spec, error) {
 	}
 	s.ui = spec.Name
 	return spec, nil
+}
+
+// previewArgs are those of a preview of some data sources.
+func (s *Stack) previewArgs(datasources string, port int) []string {
+	return []string{"--dist=dist", "--datasources=" + datasources, "--dashboards=dist/dashboards", "--page=" + s.builder().PageDir(), "--listen=" + address(port)}
 }
 
 // datasourceUID is the data source's in provisioning/datasources/gpu.yaml.
@@ -232,6 +248,7 @@ func (s *Stack) Wait(ctx context.Context) error {
 
 // Stop ends every process and returns when none is left.
 func (s *Stack) Stop() {
+	s.stopLone()
 	if s.supervisor != nil {
 		s.supervisor.Stop(stopGrace)
 	}

@@ -4,6 +4,7 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/warpwatch/warpwatch/internal/ports"
@@ -14,7 +15,13 @@ type Topology struct {
 	UIPort     int
 	ReplayPort int // of the process that plays every exporter
 	Clusters   []Cluster
+
+	LonePort int       // of the preview that shows the fleets of one kind; 0 where there are none
+	Lone     []Cluster // fleets that one kind of exporter measures, each of which has a data source of its own
 }
+
+// all are the clusters of every fleet.
+func (t Topology) all() []Cluster { return slices.Concat(t.Clusters, t.Lone) }
 
 // Cluster is a Prometheus and what it scrapes.
 type Cluster struct {
@@ -22,6 +29,7 @@ type Cluster struct {
 	PrometheusPort int
 	Nodes          []Node
 	Exporters      []Exporter
+	Kind           string // what measures it, of a fleet of one kind
 }
 
 // Node runs an agent with simulated GPUs.
@@ -102,9 +110,25 @@ func FixedPorts(base string) (Topology, error) {
 	return t, nil
 }
 
-// FreePorts is the topology on ports that nothing listens on.
+// loneFleets are what the bundled dashboards must also be good for: a fleet with nothing but agents, and fleets with nothing but
+// dcgm-exporter as it comes.
+func loneFleets() []Cluster {
+	return []Cluster{
+		{
+			Name: "agents", Kind: "agent only",
+			Nodes: []Node{
+				{Name: "agents-gpu-01", Seed: 31, Model: "H200", Profile: "training", Faults: []string{"straggler", "thermal"}},
+				{Name: "agents-gpu-02", Seed: 32, Model: "H100", Profile: "inference", MIG: []string{"3g.40gb", "2g.20gb", "1g.10gb", "1g.10gb"}},
+			},
+		},
+		{Name: "dcgm48", Kind: "dcgm-exporter 4.8", Exporters: []Exporter{{Job: "dcgm-exporter", Instance: "old-gpu-01:9400", File: "dcgm-4.8-default"}}},
+		{Name: "dcgm49", Kind: "dcgm-exporter 4.9", Exporters: []Exporter{{Job: "dcgm-exporter", Instance: "new-gpu-01:9400", File: "dcgm-4.9-default"}}},
+	}
+}
+
+// FreePorts is the topology with the fleets of one kind, on ports that nothing listens on.
 func FreePorts() (Topology, error) {
-	t := Topology{Clusters: fleet()}
+	t := Topology{Clusters: fleet(), Lone: loneFleets()}
 	slots := t.slots()
 	found, err := ports.Free(len(slots))
 	if err != nil {
@@ -134,8 +158,17 @@ type slot struct {
 
 func (t *Topology) slots() []slot {
 	slots := []slot{{&t.UIPort, "the user interface"}, {&t.ReplayPort, "the replayed exporters"}}
-	for c := range t.Clusters {
-		cluster := &t.Clusters[c]
+	var clusters []*Cluster
+	for i := range t.Clusters {
+		clusters = append(clusters, &t.Clusters[i])
+	}
+	for i := range t.Lone {
+		clusters = append(clusters, &t.Lone[i])
+	}
+	if len(t.Lone) > 0 {
+		slots = append(slots, slot{&t.LonePort, "the preview of the fleets of one kind"})
+	}
+	for _, cluster := range clusters {
 		slots = append(slots, slot{&cluster.PrometheusPort, "Prometheus of cluster " + cluster.Name})
 		for i := range cluster.Nodes {
 			slots = append(slots, slot{&cluster.Nodes[i].Port, "the agent of " + cluster.Nodes[i].Name})

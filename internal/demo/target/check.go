@@ -23,3 +23,12 @@ func Check(ctx context.Context) error {
 	}
 	return demo.WithStack(ctx, root, out, func(ctx context.Context, s *demo.Stack) error { return s.Check(ctx) })
 }
+
+// Panels prints what every panel of every bundled dashboard showed in each fleet, by the last check.
+func Panels() error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return demo.PrintPanels(root, os.Stdout)
+}
