@@ -27,7 +27,6 @@ const Coverage = lazy(() =>
   import('./coverage/CoveragePage').then(({ CoveragePage: component }) => ({ default: component }))
 );
 
-
 const Setup = lazy(() => import('./setup/SetupPage').then(({ SetupPage: component }) => ({ default: component })));
 
 /** The app's pages. Each is loaded when it is visited. */
