@@ -156,7 +156,7 @@ func wordFor(t reflect.Type) string {
 // validatedInsight checks a query that judges and forgets what such a query does not use.
 func (q Query) validatedInsight() Query {
 	return Query{
-		RefID: q.RefID, Type: q.Type, Scope: q.Scope, Filters: q.Filters, AggregateBy: ByIdentity, Source: q.Source, MaxRows: q.MaxRows,
+		RefID: q.RefID, Type: q.Type, Scope: q.Scope, Filters: q.Filters, AggregateBy: ByIdentity, Source: q.Source, MaxRows: q.MaxRows, MaxSeries: q.MaxSeries,
 		Format: FormatTimeSeries, MinStep: q.MinStep, Options: q.Options,
 		// The others look at hours: what the last second adds does not show.
 		Live: q.Live && q.Type == TypeHealth,
@@ -165,7 +165,7 @@ func (q Query) validatedInsight() Query {
 
 // judged adds what is special about queries that judge to a canonical form.
 func (q Query) judged(doc *document) {
-	doc.Source, doc.MaxRows, doc.Options = unless(q.Source, SourceAuto), q.MaxRows, q.Options
+	doc.Source, doc.MaxRows, doc.MaxSeries, doc.Options = unless(q.Source, SourceAuto), q.MaxRows, q.MaxSeries, q.Options
 	if q.Type == TypeHealth && !q.Live {
 		doc.Live = new(bool)
 	}

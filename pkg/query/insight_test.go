@@ -12,6 +12,7 @@ func TestJudgementsForgetWhatTheyDoNotUse(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"queryType":"bottleneck","metric":"x","legend":"x","format":"table","live":true,"kinds":["xid"],"nodes":["b","a"],"minStep":"30s"}`: `{"queryType":"bottleneck","schemaVersion":1,"nodes":["a","b"],"minStep":"30s"}`,
 		`{"queryType":"health","source":"live","maxRows":5,"options":{ "b":1.50 , "a":["x"]}}`:                                                `{"queryType":"health","schemaVersion":1,"source":"live","maxRows":5,"options":{"a":["x"],"b":1.50}}`,
+		`{"queryType":"anomaly","maxSeries":10,"reduce":{"mode":"bands"},"options":{"metric":"gpu_power_watts"}}`:                             `{"queryType":"anomaly","schemaVersion":1,"maxSeries":10,"options":{"metric":"gpu_power_watts"}}`,
 		`{"queryType":"health","options":{}}`:                                 `{"queryType":"health","schemaVersion":1}`,
 		`{"queryType":"health","options":null}`:                               `{"queryType":"health","schemaVersion":1}`,
 		`{"queryType":"metric","metric":"gpu_power_watts","options":{"a":1}}`: `{"queryType":"metric","schemaVersion":1,"metric":"gpu_power_watts"}`,
