@@ -161,6 +161,7 @@ func (x *extents) onceAs(ctx context.Context, e *endpoint, kind string, form url
 func (x *extents) overRange(ctx context.Context, e *endpoint, form url.Values, start, end, step int64, quiet bool) (*answer, error) {
 	q := asking{endpoint: e, grid: axisOf(start, step), form: form, quiet: quiet, now: x.options.now().UnixMilli()}
 	from, to := q.grid.tick(start), q.grid.tick(end)
+	countSteps(ctx, 0, to-from+1)
 	q.key = x.keyOf(x.options.Tenant(ctx), e, form, q.grid.phase, quiet)
 	if x.memory == nil || to-from >= maxTicks || !x.cacheable(&q) {
 		x.metrics.requests.WithLabelValues(cacheBypass).Inc()
@@ -173,6 +174,10 @@ func (x *extents) overRange(ctx context.Context, e *endpoint, form url.Values, s
 		have = slices.DeleteFunc(have, func(s stretch) bool { return s.high >= gaps[0].from && s.low <= gaps[0].to })
 	}
 	x.count(have, gaps)
+	cached := int64(0)
+	for _, s := range have {
+		cached += s.high - s.low + 1
+	}
 	asked := pieces(gaps, q.grid)
 	got := make([]fetched, len(asked))
 	if err := x.fetchAll(ctx, &q, asked, got); err != nil {
@@ -195,6 +200,7 @@ func (x *extents) overRange(ctx context.Context, e *endpoint, form url.Values, s
 	if int64(whole.samples())*leastSampleBytes > e.maxAnswer {
 		return nil, e.transportError(ctx, errLarge)
 	}
+	countSteps(ctx, cached, 0)
 	return whole.answer(q.grid), nil
 }
 
