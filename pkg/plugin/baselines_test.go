@@ -100,7 +100,8 @@ func shownAt(t *testing.T, d *Datasource, of *counted, late time.Duration, raw s
 		t.Fatal(err)
 	}
 	for _, f := range response.Responses["A"].Frames {
-		f.Meta.ExecutedQueryString = ""
+		// How it was asked for differs, and how much of that was cached.
+		f.Meta.ExecutedQueryString, f.Meta.Custom = "", nil
 		text, err := data.FrameToJSON(f, data.IncludeAll)
 		if err != nil {
 			t.Fatal(err)

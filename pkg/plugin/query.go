@@ -11,6 +11,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 	"github.com/grafana/grafana-plugin-sdk-go/experimental/concurrent"
 
+	"github.com/warpwatch/warpwatch/pkg/history"
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
@@ -80,7 +81,17 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 		From: in.TimeRange.From, To: in.TimeRange.To, MaxDataPoints: in.MaxDataPoints, MinStep: max(q.MinStep, in.Interval),
 		ScrapeInterval: d.settings.ScrapeInterval,
 	}}
-	switch q.Type {
+	if static {
+		return d.answerTo(ctx, r)
+	}
+	ctx, tally := history.WithTally(ctx)
+	frames, err := d.answerTo(ctx, r)
+	explain(frames, tally)
+	return frames, err
+}
+
+func (d *Datasource) answerTo(ctx context.Context, r request) (data.Frames, error) {
+	switch r.query.Type {
 	case query.TypeMetric:
 		return d.metric(ctx, r)
 	case query.TypePromQL:
@@ -110,5 +121,5 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 	case query.TypeTopology:
 		return d.topology(ctx, r)
 	}
-	return nil, badInput(fmt.Errorf("query type %q is not answered by this version", q.Type))
+	return nil, badInput(fmt.Errorf("query type %q is not answered by this version", r.query.Type))
 }

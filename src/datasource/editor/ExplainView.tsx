@@ -42,13 +42,14 @@ function count(n: number, what: string): string {
 
 function Lines({ explanation, children }: { explanation: Explanation; children: ReactNode }) {
   const styles = useStyles2(getStyles);
-  const { clusters, asked, remarks, live, notices, error, frames, rows } = explanation;
+  const { clusters, asked, remarks, cached, live, notices, error, frames, rows } = explanation;
   return (
     <dl className={styles.list} aria-label="How the query is answered">
       {error && <Line name="Error">{error}</Line>}
       <Line name="Answer">{`${count(frames, 'frame')}, ${count(rows, 'row')}`}</Line>
       {children}
       {clusters.length > 0 && <Line name="Clusters">{clusters.join(', ')}</Line>}
+      {cached && <Line name="From the cache">{cached}</Line>}
       <Line name="Goes on">{live}</Line>
       {asked.length > 0 && (
         <Line name="Asked of servers">

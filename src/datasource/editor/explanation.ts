@@ -12,6 +12,8 @@ export interface Explanation {
   asked: string[];
   /** What the backend says beside: what was asked of agents, why recording rules were not taken. */
   remarks: string[];
+  /** How much of the range came from the cache; undefined where no range was asked for. */
+  cached?: string;
   /** How the answer goes on. */
   live: string;
   notices: string[];
@@ -33,6 +35,7 @@ export function explanationOf(data: PanelData | undefined, refId: string): Expla
     clusters: unique(frames.flatMap(clustersOf)).sort(),
     asked: lines.filter((line) => !line.startsWith('#')),
     remarks: lines.filter((line) => line.startsWith('#')).map((line) => line.replace(/^#\s*/, '')),
+    cached: cachedText(frames),
     live: liveText(frames),
     notices: unique(frames.flatMap(({ meta }) => meta?.notices?.map(({ text }) => text) ?? [])),
     error,
@@ -42,6 +45,26 @@ export function explanationOf(data: PanelData | undefined, refId: string): Expla
 function clustersOf({ fields }: DataFrame): string[] {
   const column = fields.find(({ name }) => name === 'cluster')?.values ?? [];
   return [...fields.map(({ labels }) => labels?.cluster), ...column].filter((name) => typeof name === 'string');
+}
+
+/** What the backend wrote into a frame about its cache: steps that it had, of those that all servers' answers have. */
+function cachedText(frames: DataFrame[]): string | undefined {
+  const told = frames.map(({ meta }): Partial<Cached> | undefined => meta?.custom?.explain?.cached).find(Boolean);
+  if (typeof told?.steps !== 'number' || typeof told.of !== 'number' || told.of <= 0) {
+    return undefined;
+  }
+  const { steps, of } = told;
+  if (steps <= 0) {
+    return 'Nothing: the servers were asked for the whole range';
+  }
+  // "100 %" is to mean all of it.
+  const share = Math.min(steps < of ? 99 : 100, Math.round((100 * steps) / of));
+  return `${share} % of the steps (${steps.toLocaleString('en')} of ${of.toLocaleString('en')})`;
+}
+
+interface Cached {
+  steps: number;
+  of: number;
 }
 
 function liveText(frames: DataFrame[]): string {
