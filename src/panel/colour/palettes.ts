@@ -63,8 +63,12 @@ export function cssOf(pixel: Pixel): string {
 
 /** Black or white, whichever is read better on a colour. */
 export function inkOn(pixel: Pixel): string {
-  const luminance = 0.2126 * linear(pixel) + 0.7152 * linear(pixel >>> 8) + 0.0722 * linear(pixel >>> 16);
-  return luminance > 0.18 ? '#000000' : '#ffffff';
+  return luminanceOf(pixel) > 0.18 ? '#000000' : '#ffffff';
+}
+
+/** How light a colour is, from 0 to 1. */
+export function luminanceOf(pixel: Pixel): number {
+  return 0.2126 * linear(pixel) + 0.7152 * linear(pixel >>> 8) + 0.0722 * linear(pixel >>> 16);
 }
 
 function linear(channel: number): number {

@@ -20,18 +20,19 @@ export interface Verdicts {
   source: Source | undefined;
 }
 
-// Of Okabe and Ito: told apart with every kind of colour blindness.
+// No two are equally light, so that they are told apart in grey, too, and with every kind of colour vision.
 const SEVERITIES: Record<string, { colour: string; rank: number }> = {
-  ok: { colour: '#009e73', rank: 0 },
-  present: { colour: '#009e73', rank: 0 },
-  info: { colour: '#56b4e9', rank: 2 },
-  unknown: { colour: '#cc79a7', rank: 3 },
-  warning: { colour: '#e69f00', rank: 4 },
-  gone: { colour: '#e69f00', rank: 4 },
-  lost: { colour: '#d55e00', rank: 5 },
-  critical: { colour: '#d55e00', rank: 5 },
+  ok: { colour: '#008f66', rank: 0 },
+  present: { colour: '#008f66', rank: 0 },
+  info: { colour: '#64b5f6', rank: 2 },
+  unknown: { colour: '#b07cc6', rank: 3 },
+  warning: { colour: '#ffc233', rank: 4 },
+  gone: { colour: '#ffc233', rank: 4 },
+  lost: { colour: '#c4162a', rank: 5 },
+  critical: { colour: '#c4162a', rank: 5 },
 };
 
+// Of Okabe and Ito: told apart with every kind of colour blindness.
 const OTHERS = ['#0072b2', '#f0e442', '#999999', '#56b4e9', '#cc79a7', '#e69f00', '#009e73', '#d55e00'];
 
 const CANDIDATES = ['severity', 'verdict', 'state'];
