@@ -179,4 +179,48 @@ describe('FleetPanel', () => {
     expect(partial).toHaveBeenCalledWith({ 'var-node': ['n1', 'n2'] });
     expect(announced()).toHaveTextContent('Selected 4 GPUs on 2 nodes.');
   });
+
+  it('leads to the app’s pages where the data has no links', async () => {
+    const user = testUser();
+    show({ series: [matrix()] });
+    map().focus();
+    await user.keyboard('{ArrowRight}{Enter}');
+    const links = within(screen.getByRole('dialog')).getAllByRole('link');
+    expect(links.map((link) => [link.textContent, link.getAttribute('href')])).toEqual([
+      ['Open GPU', expect.stringMatching(/^\/a\/warpwatch-gpu-app\/fleet\/nodes\/north\/n1\/gpus\/GPU-a\?from=/)],
+      ['Open node', expect.stringMatching(/^\/a\/warpwatch-gpu-app\/fleet\/nodes\/north\/n1\?from=/)],
+    ]);
+    expect(links[0]).toHaveFocus();
+  });
+
+  it('takes the data’s links in place of the app’s pages', async () => {
+    const user = testUser();
+    const frame = matrix();
+    frame.fields[1].getLinks = () => [{ href: '/d/own', title: 'Mine', target: undefined, origin: undefined }];
+    show({ series: [frame] });
+    map().focus();
+    await user.keyboard('{ArrowRight}{Enter}');
+    const links = within(screen.getByRole('dialog')).getAllByRole('link');
+    expect(links.map(({ textContent }) => textContent)).toEqual(['Mine']);
+  });
+
+  it('follows the first link with Ctrl and Enter, without a card', async () => {
+    const user = testUser();
+    const followed: string[] = [];
+    const onClick = (event: MouseEvent) => {
+      followed.push((event.target as HTMLAnchorElement).getAttribute('href') ?? '');
+      event.preventDefault();
+    };
+    document.addEventListener('click', onClick);
+    try {
+      show({ series: [matrix()] });
+      map().focus();
+      await user.keyboard('{Home}{End}{Control>}{Enter}{/Control}');
+    } finally {
+      document.removeEventListener('click', onClick);
+    }
+    expect(followed).toEqual([expect.stringContaining('/nodes/north/n2/gpus/GPU-d?')]);
+    expect(screen.queryByRole('dialog')).not.toBeInTheDocument();
+    expect(document.querySelector('body > a')).toBeNull();
+  });
 });

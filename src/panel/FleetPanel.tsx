@@ -5,6 +5,7 @@ import React, { useCallback, useMemo, useState } from 'react';
 
 import { Colouring } from './colour/Colouring';
 import { describe, type Known, linksOf, valueText, verdictText } from './describe';
+import { pagesOf } from './drilldown';
 import { groupFleet } from './layout/groups';
 import { migrateOptions } from './migrate';
 import { type FleetOptions } from './options';
@@ -65,6 +66,11 @@ function Fleet({ options, known, width, height, replaceVariables, data }: PanelP
     }
     return text;
   };
+  /** The data's own links, in place of the app's pages. */
+  const linksOrPages = (cell: number) => {
+    const links = linksOf(known, cell);
+    return links.length > 0 ? links : pagesOf(fleet, cell, data);
+  };
   const textOf = useCallback(
     (cell: number) => (by === 'verdict' ? verdictText(known, cell) : valueText(known, cell)),
     [by, known]
@@ -92,7 +98,7 @@ function Fleet({ options, known, width, height, replaceVariables, data }: PanelP
           label={`${title}: ${summary}`}
           describe={(cell) => describe(known, cell)}
           textOf={textOf}
-          linksOf={(cell) => linksOf(known, cell)}
+          linksOf={linksOrPages}
           onSelect={onSelect}
         />
       )}

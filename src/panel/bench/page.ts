@@ -33,7 +33,7 @@ function fleetOf(count: number): Fleet {
 export function newContest(): Contest {
   const fleet = fleetOf(GPUS);
   const groups = [{ name: '', gpus: Array.from({ length: GPUS }, (_, i) => i) }];
-  const space = { width: WIDTH, height: HEIGHT, labelHeight: 0, labelWidth: 0, least: 2, most: 96 };
+  const space = { width: WIDTH, height: HEIGHT, gap: 6, labelHeight: 0, labelWidth: 0, least: 2, most: 96 };
   const places = placeFleet(fleet, groups, pack([GPUS], space), false);
   const look = { hatch: '#888888', text: '#888888', font: '12px sans-serif', density: 1 };
   const drawing = new FleetDrawing(fleet, places, look);

@@ -1,4 +1,5 @@
 import { type Fleet } from '../fleet/Fleet';
+import { type Strip } from '../layout/pack';
 import { type Places } from '../layout/place';
 import { SPLIT_COLUMNS, SPLIT_ROWS } from '../layout/slices';
 import { inkOn } from '../colour/palettes';
@@ -30,7 +31,8 @@ export class FleetDrawing {
   private readonly split: Bitmap | undefined;
   private readonly below: HTMLCanvasElement;
   private readonly above: HTMLCanvasElement;
-  private readonly gaps: CanvasPattern | null;
+  private readonly gaps: HTMLCanvasElement;
+  private readonly gap: CanvasPattern | null;
   private stillFor = '';
 
   constructor(
@@ -43,7 +45,8 @@ export class FleetDrawing {
     this.split = slices.split.length > 0 ? new Bitmap(columns * SPLIT_COLUMNS, rows * SPLIT_ROWS) : undefined;
     this.below = document.createElement('canvas');
     this.above = document.createElement('canvas');
-    this.gaps = pitch >= GAP_SIDE ? gapPattern(pitch, look.density) : null;
+    this.gaps = document.createElement('canvas');
+    this.gap = pitch >= GAP_SIDE ? gapPattern(pitch, look.density) : null;
   }
 
   /**
@@ -51,8 +54,9 @@ export class FleetDrawing {
    * enough.
    */
   draw(canvas: HTMLCanvasElement, top: number, colours: Uint32Array, textOf?: (cell: number) => string): void {
-    const complete = this.paint(colours, top, canvas.height);
-    this.drawStill(canvas, top);
+    const shown = visible(this.places, top, canvas.height);
+    const complete = this.paint(colours, top, canvas.height, shown);
+    this.drawStill(canvas, top, shown);
     const context = contextOf(canvas);
     // What is drawn first replaces all that was there, which is cheaper than clearing.
     context.globalCompositeOperation = 'copy';
@@ -60,8 +64,8 @@ export class FleetDrawing {
       context.drawImage(this.below, 0, 0);
       context.globalCompositeOperation = 'source-over';
     }
-    stamp(context, this.places, top, this.bitmaps());
-    this.cutGaps(context, top);
+    stamp(context, this.places, top, this.bitmaps(), shown);
+    this.cutGaps(context);
     if (this.labelled()) {
       context.drawImage(this.above, 0, 0);
     }
@@ -79,11 +83,9 @@ export class FleetDrawing {
   }
 
   /** Reports whether all cells have a colour. */
-  private paint(colours: Uint32Array, top: number, height: number): boolean {
-    const { pitch, rows } = this.places;
-    const from = Math.max(0, Math.floor(top / pitch));
-    const to = Math.min(rows, Math.ceil((top + height) / pitch));
+  private paint(colours: Uint32Array, top: number, height: number, shown: readonly Strip[]): boolean {
     const complete = paintGpus(this.places, colours, this.gpus.pixels);
+    const { from, to } = rowsWithin(shown, this.places.pitch, top, height);
     this.gpus.flush(from, to);
     if (this.split) {
       paintSlices(this.fleet, this.places, colours, this.split.pixels);
@@ -92,99 +94,136 @@ export class FleetDrawing {
     return complete;
   }
 
-  /** What does not change with the values: the hatching, where cells are, and the groups' names. */
-  private drawStill({ width, height }: HTMLCanvasElement, top: number) {
+  /** What does not change with the values: the hatching, where cells are, the gaps between them, and the groups' names. */
+  private drawStill({ width, height }: HTMLCanvasElement, top: number, shown: readonly Strip[]) {
     const wanted = `${width} ${height} ${top}`;
     if (this.stillFor === wanted) {
       return;
     }
     this.stillFor = wanted;
-    for (const canvas of [this.below, this.above]) {
+    for (const canvas of [this.below, this.above, this.gaps]) {
       canvas.width = width;
       canvas.height = height;
     }
     // Cells are stamped in one colour, and what is opaque is filled with the pattern.
     const context = contextOf(this.below);
-    stamp(context, this.places, top, mask(this.fleet, this.places));
+    stamp(context, this.places, top, mask(this.fleet, this.places), shown);
     const hatching = hatchPattern(this.look);
     if (hatching) {
       context.globalCompositeOperation = 'source-in';
       context.fillStyle = hatching;
       context.fillRect(0, 0, width, height);
     }
+    this.drawGaps(contextOf(this.gaps), top, shown);
     this.drawLabels(contextOf(this.above), top);
   }
 
-  private cutGaps(context: CanvasRenderingContext2D, top: number) {
-    if (!this.gaps) {
+  private drawGaps(context: CanvasRenderingContext2D, scrolled: number, shown: readonly Strip[]) {
+    if (!this.gap) {
       return;
     }
     const { pitch } = this.places;
-    const { width, height } = context.canvas;
-    context.save();
-    context.globalCompositeOperation = 'destination-out';
-    context.fillStyle = this.gaps;
-    context.translate(0, -(top % pitch));
-    context.fillRect(0, 0, width, height + pitch);
-    context.restore();
+    context.fillStyle = this.gap;
+    for (const { left, top, columns, rows } of shown) {
+      context.setTransform(1, 0, 0, 1, left, top - scrolled);
+      context.fillRect(0, 0, columns * pitch, rows * pitch);
+    }
+    context.resetTransform();
   }
 
-  private drawLabels(context: CanvasRenderingContext2D, top: number) {
+  private cutGaps(context: CanvasRenderingContext2D) {
+    if (this.gap) {
+      context.globalCompositeOperation = 'destination-out';
+      context.drawImage(this.gaps, 0, 0);
+      context.globalCompositeOperation = 'source-over';
+    }
+  }
+
+  private drawLabels(context: CanvasRenderingContext2D, scrolled: number) {
     const { places, look } = this;
     context.fillStyle = look.text;
     context.font = look.font;
     context.textBaseline = 'alphabetic';
-    places.blocks.forEach(({ x, y, header }, i) => {
-      const bottom = (y + header) * places.pitch - top;
-      if (header > 0 && bottom > 0 && bottom < context.canvas.height + header * places.pitch) {
-        const room = this.roomFor(i);
-        context.fillText(shortened(context, places.groups[i].name, room), x * places.pitch, bottom - 4 * look.density);
+    places.blocks.forEach(({ left, top, header, room }, i) => {
+      const bottom = top - scrolled;
+      if (header > 0 && bottom > 0 && bottom < context.canvas.height + header) {
+        const text = shortened(context, places.groups[i].name, room - 2 * look.density);
+        context.fillText(text, left, bottom - 5 * look.density);
       }
     });
   }
 
   private drawTexts(
     context: CanvasRenderingContext2D,
-    top: number,
+    scrolled: number,
     colours: Uint32Array,
     textOf: (cell: number) => string
   ) {
-    const { at, columns, pitch } = this.places;
+    const { pitch, blocks, groups } = this.places;
     context.save();
     context.font = this.look.font;
     context.textAlign = 'center';
     context.textBaseline = 'middle';
     // A split GPU has no room for a text that is of one colour's cell.
     const split = new Set(this.places.slices.split);
-    at.forEach((place, cell) => {
-      const y = (Math.floor(place / columns) + 0.5) * pitch - top;
-      if (place >= 0 && !split.has(cell) && y > -pitch && y < context.canvas.height + pitch) {
-        context.fillStyle = colours[cell] === 0 ? this.look.text : inkOn(colours[cell]);
-        context.fillText(
-          shortened(context, textOf(cell), pitch - 6 * this.look.density),
-          ((place % columns) + 0.5) * pitch,
-          y
-        );
-      }
+    blocks.forEach(({ left, top, columns }, g) => {
+      groups[g].gpus.forEach((cell, i) => {
+        const y = top - scrolled + (Math.floor(i / columns) + 0.5) * pitch;
+        if (!split.has(cell) && y > -pitch && y < context.canvas.height + pitch) {
+          context.fillStyle = colours[cell] === 0 ? this.look.text : inkOn(colours[cell]);
+          const text = shortened(context, textOf(cell), pitch - 6 * this.look.density);
+          context.fillText(text, left + ((i % columns) + 0.5) * pitch, y);
+        }
+      });
     });
     context.restore();
   }
-
-  /** Up to where the next block on the same shelf begins. */
-  private roomFor(at: number): number {
-    const { blocks, columns, pitch } = this.places;
-    const next = blocks[at + 1];
-    const end = next && next.y === blocks[at].y ? next.x : columns;
-    return (end - blocks[at].x) * pitch - 2 * this.look.density;
-  }
 }
 
-/** Puts bitmaps of a whole map onto a canvas, scaled. */
-function stamp(context: CanvasRenderingContext2D, places: Places, top: number, bitmaps: Bitmap[]) {
-  const { columns, rows, pitch } = places;
+/** The strips of which something is in view. */
+function visible({ strips, pitch }: Places, scrolled: number, height: number): Strip[] {
+  return strips.filter(({ top, rows }) => top < scrolled + height && top + rows * pitch > scrolled);
+}
+
+/** The rows of the grid that are in view. */
+function rowsWithin(shown: readonly Strip[], pitch: number, scrolled: number, height: number) {
+  let [from, to] = [Infinity, 0];
+  for (const { y, rows, top } of shown) {
+    from = Math.min(from, y + Math.max(0, Math.floor((scrolled - top) / pitch)));
+    to = Math.max(to, y + Math.min(rows, Math.ceil((scrolled + height - top) / pitch)));
+  }
+  return { from: Math.min(from, to), to };
+}
+
+/** Puts the parts of bitmaps of a whole map that are in view onto a canvas, scaled. */
+function stamp(
+  context: CanvasRenderingContext2D,
+  { pitch, columns: across, rows: down }: Places,
+  scrolled: number,
+  bitmaps: readonly Bitmap[],
+  shown: readonly Strip[]
+) {
   context.imageSmoothingEnabled = false;
   for (const { canvas, width, height } of bitmaps) {
-    context.drawImage(canvas, 0, 0, width, height, 0, -top, columns * pitch, Math.max(1, rows) * pitch);
+    // A bitmap of MIG instances has several pixels for a cell.
+    const [wide, high] = [width / across, height / Math.max(1, down)];
+    for (const { x, y, columns, rows, left, top } of shown) {
+      context.drawImage(
+        canvas,
+        x * wide,
+        y * high,
+        columns * wide,
+        rows * high,
+        left,
+        top - scrolled,
+        columns * pitch,
+        rows * pitch
+      );
+      context.globalCompositeOperation = 'source-over';
+    }
+  }
+  if (shown.length === 0 && context.globalCompositeOperation === 'copy') {
+    context.clearRect(0, 0, context.canvas.width, context.canvas.height);
     context.globalCompositeOperation = 'source-over';
   }
 }

@@ -1,33 +1,41 @@
-/** Where a group is, in cells from the left and the top of the map. Its name takes the first `header` rows. */
+import { type Ruler, rulerOf, type Shelf, shelvesOf, type Space, TALLEST } from './shelves';
+
+/** Where a group is. */
 export interface Block {
+  /** On the grid, in cells. */
   x: number;
   y: number;
   columns: number;
   rows: number;
+  /** On the map, in pixels of the screen: the corner of its first cell. */
+  left: number;
+  top: number;
+  /** The height of its name, which is above `top`, 0 for none, and how far it may go to the right. */
   header: number;
+  room: number;
 }
 
-/** Blocks on one grid of cells. */
-export interface Packing {
-  /** The side of a cell, gap included, in pixels of the screen. */
-  pitch: number;
+/** A part of the grid that is drawn in one piece, and where its first cell is on the map. */
+export interface Strip {
+  x: number;
+  y: number;
   columns: number;
   rows: number;
-  blocks: Block[];
+  left: number;
+  top: number;
 }
 
-export interface Space {
-  /** In pixels of the screen. */
-  width: number;
+/** Blocks of cells, side by side on a grid without room between them, and apart on the map. */
+export interface Packing {
+  /** The side of a cell, its gap included, in pixels of the screen. */
+  pitch: number;
+  /** Of the grid, in cells. */
+  columns: number;
+  rows: number;
+  /** Of the map, in pixels of the screen. */
   height: number;
-  /** The side of a cell when it is not to fit the space. */
-  pitch?: number;
-  /** The room that a group's name needs, 0 for no names. */
-  labelHeight: number;
-  labelWidth: number;
-  /** Bounds of the side of a cell. */
-  least: number;
-  most: number;
+  blocks: Block[];
+  strips: Strip[];
 }
 
 /** Below this side names would take more room than what they name. */
@@ -35,68 +43,126 @@ const LABELLED_SIDE = 5;
 
 /** Places groups of so many cells with the largest cells that fit; with the least ones, the map is higher than the space. */
 export function pack(sizes: readonly number[], space: Space): Packing {
+  const bare = { ...space, labelHeight: 0, labelWidth: 0 };
+  const labels = space.labelHeight > 0 && sizes.length > 1;
   if (space.pitch !== undefined) {
-    return shelve(sizes, space, Math.max(1, Math.min(space.pitch, space.width)));
+    const pitch = Math.max(1, Math.min(space.pitch, space.width));
+    return layOut(sizes, lowest(sizes, rulerOf(labels ? space : bare, sizes.length, pitch)));
   }
-  const labelled = fit(sizes, space);
-  if (space.labelHeight === 0 || sizes.length < 2 || labelled.pitch >= LABELLED_SIDE) {
-    return labelled;
-  }
-  const bare = fit(sizes, { ...space, labelHeight: 0, labelWidth: 0 });
-  const fits = labelled.rows * labelled.pitch <= space.height;
-  return fits && bare.pitch === labelled.pitch ? labelled : bare;
+  const without = fit(sizes, bare);
+  const named = labels ? fit(sizes, { ...space, least: Math.max(LABELLED_SIDE, space.least) }) : undefined;
+  // Cells of less than half the side for the sake of their names would say less.
+  const best = named && (named.fits || !without.fits) && 2 * named.ruler.pitch >= without.ruler.pitch ? named : without;
+  return layOut(sizes, best);
 }
 
-function fit(sizes: readonly number[], space: Space): Packing {
-  let best = shelve(sizes, space, space.least);
-  let low = space.least + 1;
-  let high = Math.max(space.least, Math.min(space.most, space.width));
-  while (low <= high) {
-    const pitch = (low + high) >> 1;
-    const tried = shelve(sizes, space, pitch);
-    if (tried.rows * pitch <= space.height) {
-      best = tried;
-      low = pitch + 1;
-    } else {
-      high = pitch - 1;
+interface Arrangement {
+  ruler: Ruler;
+  shelves: Shelf[];
+  fits: boolean;
+}
+
+/** From the side that would fill the space to the last pixel downwards. */
+function fit(sizes: readonly number[], space: Space): Arrangement {
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const names = sizes.length * Math.min(space.width, space.labelWidth) * space.labelHeight;
+  const room = Math.max(0, space.width * space.height - names);
+  const most = Math.min(space.most, space.width, space.height, Math.floor(Math.sqrt(room / Math.max(1, total))));
+  for (let pitch = most; pitch > space.least; pitch--) {
+    const found = firstThatFits(sizes, rulerOf(space, sizes.length, pitch));
+    if (found) {
+      return found;
     }
   }
-  return best;
+  const ruler = rulerOf(space, sizes.length, Math.max(1, Math.min(space.least, space.width)));
+  return firstThatFits(sizes, ruler) ?? lowest(sizes, ruler);
 }
 
-/** Sets blocks side by side and begins a new shelf where the width ends. */
-function shelve(sizes: readonly number[], space: Space, pitch: number): Packing {
-  const columns = Math.max(1, Math.floor(space.width / pitch));
-  const several = sizes.length > 1;
-  const header = several ? Math.ceil(space.labelHeight / pitch) : 0;
-  const gap = several ? Math.max(1, Math.round(MIN_GAP / pitch)) : 0;
-  const labelColumns = several ? Math.ceil(space.labelWidth / pitch) : 0;
+function firstThatFits(sizes: readonly number[], ruler: Ruler): Arrangement | undefined {
+  for (const shelves of arrangements(sizes, ruler)) {
+    if (heightOf(shelves, ruler) <= ruler.height) {
+      return { ruler, shelves, fits: true };
+    }
+  }
+  return undefined;
+}
+
+function lowest(sizes: readonly number[], ruler: Ruler): Arrangement {
+  let best: Shelf[] = [];
+  let least = Infinity;
+  for (const shelves of arrangements(sizes, ruler)) {
+    const height = heightOf(shelves, ruler);
+    if (height < least) {
+      [best, least] = [shelves, height];
+    }
+  }
+  return { ruler, shelves: best, fits: least <= ruler.height };
+}
+
+/** Ways to set groups on shelves: those with wide groups first, and with shelves of one height before those of several. */
+function* arrangements(sizes: readonly number[], ruler: Ruler): Generator<Shelf[]> {
+  const [size = 0] = sizes;
+  const servers = size <= SERVER && sizes.every((each) => each === size);
+  // Servers look alike, and the rows of all of them are full.
+  const talls = TALLEST.filter((tall) => tall === 1 || tall * ruler.pitch <= ruler.height).filter(
+    (tall) => !servers || size % Math.ceil(size / tall) === 0
+  );
+  for (const low of servers ? [false] : [false, true]) {
+    for (const tall of talls) {
+      yield shelvesOf(sizes, ruler, tall, low);
+    }
+  }
+}
+
+/** The most GPUs of a server. */
+const SERVER = 16;
+
+function heightOf(shelves: readonly Shelf[], { pitch, header, gap }: Ruler): number {
+  const cells = shelves.reduce((sum, { rows }) => sum + rows * pitch, 0);
+  return cells + shelves.length * header + Math.max(0, shelves.length - 1) * gap;
+}
+
+function layOut(sizes: readonly number[], { ruler, shelves }: Arrangement): Packing {
+  const { pitch, columns, header, gap } = ruler;
   const blocks: Block[] = [];
-  let x = 0;
-  let y = 0;
-  let shelf = 0;
-  for (const size of sizes) {
-    const wide = blockColumns(size, columns);
-    const taken = Math.min(columns, Math.max(wide, labelColumns));
-    const rows = header + Math.ceil(size / wide);
-    if (x > 0 && x + taken > columns) {
-      x = 0;
-      y += shelf + gap;
-      shelf = 0;
-    }
-    blocks.push({ x, y, columns: wide, rows, header });
-    x += taken + gap;
-    shelf = Math.max(shelf, rows);
+  const strips: Strip[] = [];
+  let [y, top] = [0, 0];
+  for (const shelf of shelves) {
+    const row = blocksOf(sizes, shelf, ruler, y, top + header);
+    blocks.push(...row);
+    strips.push(...stripsOf(row, shelf.rows, pitch));
+    y += shelf.rows;
+    top += header + shelf.rows * pitch + gap;
   }
-  return { pitch, columns, rows: y + shelf, blocks };
+  return { pitch, columns, rows: y, height: Math.max(0, top - gap), blocks, strips };
 }
 
-const MIN_GAP = 6;
-
-/** A GPU server's eight in a row; larger groups nearly square, those that fill rows by themselves as wide as the map. */
-function blockColumns(size: number, columns: number): number {
-  if (size <= 8) {
-    return Math.max(1, Math.min(size, columns));
+function blocksOf(sizes: readonly number[], { from, to, tall }: Shelf, ruler: Ruler, y: number, top: number): Block[] {
+  const { pitch, width, header, gap } = ruler;
+  const blocks: Block[] = [];
+  let left = 0;
+  for (let i = from; i < to; i++) {
+    const columns = ruler.columnsOf(sizes[i], tall);
+    const taken = ruler.taken(columns);
+    const room = i + 1 < to ? taken : width - left;
+    // On the grid, blocks are as far to the left as they are on the map: keys go straight up and down.
+    const x = Math.floor(left / pitch);
+    blocks.push({ x, y, columns, rows: Math.ceil(sizes[i] / columns), left, top, header, room });
+    left += taken + gap;
   }
-  return size >= 4 * columns ? columns : Math.min(columns, Math.max(8, Math.ceil(Math.sqrt(2 * size))));
+  return blocks;
+}
+
+/** Blocks of a shelf that are as far apart on the grid as on the map are drawn together. */
+function stripsOf(blocks: readonly Block[], rows: number, pitch: number): Strip[] {
+  const strips: Strip[] = [];
+  for (const { x, y, columns, left, top } of blocks) {
+    const last = strips[strips.length - 1];
+    if (last && left - last.left === (x - last.x) * pitch) {
+      last.columns = x + columns - last.x;
+    } else {
+      strips.push({ x, y, columns, rows, left, top });
+    }
+  }
+  return strips;
 }

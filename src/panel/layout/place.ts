@@ -20,9 +20,9 @@ export function placeFleet(fleet: Fleet, groups: Group[], packing: Packing, show
   const at = new Int32Array(fleet.count).fill(-1);
   const grid = new Int32Array(packing.columns * Math.max(1, packing.rows)).fill(-1);
   groups.forEach(({ gpus }, g) => {
-    const { x, y, columns, header } = packing.blocks[g];
+    const { x, y, columns } = packing.blocks[g];
     gpus.forEach((gpu, i) => {
-      const place = (y + header + Math.floor(i / columns)) * packing.columns + x + (i % columns);
+      const place = (y + Math.floor(i / columns)) * packing.columns + x + (i % columns);
       at[gpu] = place;
       grid[place] = gpu;
     });

@@ -24,7 +24,8 @@ export function Card({ description, colour, links, pinned, onClose }: Props) {
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (pinned) {
-      card.current?.querySelector<HTMLElement>('a, button')?.focus();
+      const wanted = ['a', 'button'].map((name) => card.current?.querySelector<HTMLElement>(name));
+      wanted.find(Boolean)?.focus();
     }
   }, [pinned]);
   const onKeyDown = (event: React.KeyboardEvent) => {
@@ -47,7 +48,11 @@ export function Card({ description, colour, links, pinned, onClose }: Props) {
       {description.identity.map(([name, text]) => (
         <Row key={name} name={name} text={text} />
       ))}
-      {pinned ? <Links links={links} /> : links.length > 0 && <div className={styles.hint}>Click for links</div>}
+      {pinned ? (
+        <Links links={links} />
+      ) : (
+        links.length > 0 && <div className={styles.hint}>Click for links, double-click for {links[0].title}</div>
+      )}
     </>
   );
   return pinned ? (
@@ -90,7 +95,7 @@ function Row({ name, text }: { name: string; text: string }) {
 function Links({ links }: { links: LinkModel[] }) {
   const styles = useStyles2(getStyles);
   if (links.length === 0) {
-    return <div className={styles.hint}>This panel has no links. Add data links to its fields.</div>;
+    return <div className={styles.hint}>The data does not say which node this is of, so there is no page to open.</div>;
   }
   return (
     <div className={styles.links}>

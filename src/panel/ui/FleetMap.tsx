@@ -30,9 +30,13 @@ interface Props {
 }
 
 const LABEL_HEIGHT = 20;
-const LABEL_WIDTH = 72;
+const MOST_LABEL_WIDTH = 96;
+const LEAST_LABEL_WIDTH = 32;
+/** About how wide a letter of a name is. */
+const LETTER = 7;
+const GAP = 6;
 const LEAST_SIDE = 2;
-const MOST_SIDE = 96;
+const MOST_SIDE = 160;
 
 /** The map: a canvas that is drawn in animation frames, and what answers to pointer and keyboard without it. */
 export function FleetMap(props: Props) {
@@ -44,10 +48,9 @@ export function FleetMap(props: Props) {
   const density = window.devicePixelRatio || 1;
   const places = usePlaces(props, density);
   const drawing = useDrawing(fleet, places, density);
-  const side = places.pitch / density;
-  const full = places.rows * side;
+  const full = places.height / density;
   const [element, setElement] = useState<HTMLDivElement | null>(null);
-  const state = useMapState({ ...props, element, places, side });
+  const state = useMapState({ ...props, element, places, density });
 
   useFrame(
     useCallback(() => {
@@ -76,16 +79,17 @@ export function FleetMap(props: Props) {
         <div style={{ height: Math.max(full, height) }}>
           <canvas ref={canvas} className={styles.canvas} style={{ width, height }} aria-hidden="true" />
         </div>
-        <Outlines state={state} fleet={fleet} places={places} side={side} />
+        <Outlines state={state} fleet={fleet} places={places} density={density} />
       </div>
       <div id={helpId} className={styles.hidden}>
-        Arrow keys go from GPU to GPU, Page Up and Page Down from group to group. Enter shows links, Shift with arrows
-        selects GPUs for the dashboard&apos;s variables, Escape ends that.
+        Arrow keys go from GPU to GPU, Page Up and Page Down from group to group. Enter shows links, Ctrl with Enter
+        follows the first, Shift with arrows selects GPUs for the dashboard&apos;s variables, Escape ends that.
       </div>
       <div aria-live="polite" className={styles.hidden} data-testid="fleet-announcement">
         {state.announcement}
       </div>
       <CellCard {...props} state={state} />
+      <GroupCard groups={props.groups} state={state} />
     </>
   );
 }
@@ -99,14 +103,21 @@ function usePlaces({ fleet, groups, options, width, height }: Props, density: nu
         width: Math.floor(width * density),
         height: Math.floor(height * density),
         pitch: cellSize > 0 ? Math.max(1, Math.round(cellSize * density)) : undefined,
-        labelHeight: showLabels ? LABEL_HEIGHT * density : 0,
-        labelWidth: showLabels ? LABEL_WIDTH * density : 0,
+        labelHeight: showLabels ? Math.round(LABEL_HEIGHT * density) : 0,
+        labelWidth: showLabels ? labelWidthOf(groups) * density : 0,
+        gap: Math.round(GAP * density),
         least: Math.round(LEAST_SIDE * density),
         most: Math.round(MOST_SIDE * density),
       }
     );
     return placeFleet(fleet, groups, packing, showMig);
   }, [fleet, groups, width, height, density, cellSize, showLabels, showMig]);
+}
+
+/** As wide as the longest name, within bounds: what is longer is cut short, and told by hovering. */
+function labelWidthOf(groups: readonly Group[]): number {
+  const letters = groups.reduce((most, { name }) => Math.max(most, name.length), 0);
+  return Math.max(LEAST_LABEL_WIDTH, Math.min(MOST_LABEL_WIDTH, letters * LETTER));
 }
 
 function useDrawing(fleet: Fleet, places: Places, density: number): FleetDrawing {
@@ -131,7 +142,17 @@ function resize(canvas: HTMLCanvasElement, width: number, height: number) {
   }
 }
 
-function Outlines({ state, fleet, places, side }: { state: MapState; fleet: Fleet; places: Places; side: number }) {
+function Outlines({
+  state,
+  fleet,
+  places,
+  density,
+}: {
+  state: MapState;
+  fleet: Fleet;
+  places: Places;
+  density: number;
+}) {
   const styles = useStyles2(getStyles);
   const outline = (cell: number, className: string) => {
     if (cell < 0 || cell >= fleet.count) {
@@ -139,10 +160,10 @@ function Outlines({ state, fleet, places, side }: { state: MapState; fleet: Flee
     }
     const { x, y, width, height } = rectOf(fleet, places, cell);
     const style = {
-      left: x * side,
-      top: y * side,
-      width: Math.max(4, width * side),
-      height: Math.max(4, height * side),
+      left: x / density,
+      top: y / density,
+      width: Math.max(4, width / density),
+      height: Math.max(4, height / density),
     };
     return <div className={className} style={style} />;
   };
@@ -156,10 +177,10 @@ function Outlines({ state, fleet, places, side }: { state: MapState; fleet: Flee
           className={styles.brush}
           data-testid="fleet-brush"
           style={{
-            left: Math.min(brush.from.x, brush.to.x) * side,
-            top: Math.min(brush.from.y, brush.to.y) * side,
-            width: Math.abs(brush.to.x - brush.from.x) * side,
-            height: Math.abs(brush.to.y - brush.from.y) * side,
+            left: Math.min(brush.from.x, brush.to.x) / density,
+            top: Math.min(brush.from.y, brush.to.y) / density,
+            width: Math.abs(brush.to.x - brush.from.x) / density,
+            height: Math.abs(brush.to.y - brush.from.y) / density,
           }}
         />
       )}
@@ -183,6 +204,21 @@ function CellCard({ state, describe, linksOf, colours }: Props & { state: MapSta
           pinned={pinned}
           onClose={state.close}
         />
+      </VizTooltipContainer>
+    </Portal>
+  );
+}
+
+/** The whole name of a group, which may be cut short on the map, and how large it is. */
+function GroupCard({ groups, state: { named, pinned, position } }: { groups: Group[]; state: MapState }) {
+  const group = groups[named];
+  if (!group || pinned >= 0 || !position) {
+    return null;
+  }
+  return (
+    <Portal>
+      <VizTooltipContainer position={position} offset={{ x: 12, y: 12 }}>
+        {group.name}: {group.gpus.length.toLocaleString('en')} {group.gpus.length === 1 ? 'GPU' : 'GPUs'}
       </VizTooltipContainer>
     </Portal>
   );

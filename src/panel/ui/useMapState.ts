@@ -1,8 +1,10 @@
+import { type LinkModel } from '@grafana/data';
 import React, { useCallback, useRef, useState } from 'react';
 
 import { type Description } from '../describe';
+import { follow } from '../drilldown';
 import { type Fleet } from '../fleet/Fleet';
-import { cellAt, gpusWithin, type Point, rectOf } from '../layout/find';
+import { cellAt, gpusWithin, nameAt, type Point, type Rect, rectOf } from '../layout/find';
 import { move, type Step } from '../layout/move';
 import { type Places } from '../layout/place';
 import { announcementOf } from './announce';
@@ -12,9 +14,10 @@ interface Options {
   element: HTMLDivElement | null;
   fleet: Fleet;
   places: Places;
-  /** Of a cell, in pixels of the page. */
-  side: number;
+  /** Pixels of the screen for one of the page. */
+  density: number;
   describe: (cell: number) => Description;
+  linksOf: (cell: number) => LinkModel[];
   onSelect: (gpus: number[]) => string;
 }
 
@@ -31,10 +34,18 @@ interface Position {
 export interface MapState {
   handlers: Pick<
     React.HTMLAttributes<HTMLDivElement>,
-    'onPointerMove' | 'onPointerDown' | 'onPointerUp' | 'onPointerLeave' | 'onPointerCancel' | 'onKeyDown' | 'onBlur'
+    | 'onPointerMove'
+    | 'onPointerDown'
+    | 'onPointerUp'
+    | 'onPointerLeave'
+    | 'onPointerCancel'
+    | 'onDoubleClick'
+    | 'onKeyDown'
   >;
   /** Cells, -1 for none. */
   hovered: number;
+  /** The group whose name is under the pointer, -1 for none. */
+  named: number;
   active: number;
   pinned: number;
   brush?: Brush;
@@ -59,8 +70,9 @@ const KEYS: Partial<Record<string, Step>> = {
 };
 
 /** What pointer and keyboard do on the map. Nothing here draws, or waits for it. */
-export function useMapState({ element, fleet, places, side, describe, onSelect }: Options): MapState {
+export function useMapState({ element, fleet, places, density, describe, linksOf, onSelect }: Options): MapState {
   const [hovered, setHovered] = useState(-1);
+  const [named, setNamed] = useState(-1);
   const [active, setActive] = useState(-1);
   const [pinned, setPinned] = useState(-1);
   const [brush, setBrush] = useState<Brush>();
@@ -74,10 +86,10 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
     element?.focus({ preventScroll: true });
   }, [element]);
 
-  const pointOf = ({ clientX, clientY }: React.PointerEvent): Point => {
+  const pointOf = ({ clientX, clientY }: React.MouseEvent): Point => {
     const box = element?.getBoundingClientRect();
     const scrolled = element?.scrollTop ?? 0;
-    return { x: (clientX - (box?.left ?? 0)) / side, y: (clientY - (box?.top ?? 0) + scrolled) / side };
+    return { x: (clientX - (box?.left ?? 0)) * density, y: (clientY - (box?.top ?? 0) + scrolled) * density };
   };
 
   const onPointerMove = (event: React.PointerEvent) => {
@@ -86,10 +98,12 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
     if (start && (brush || Math.hypot(event.clientX - start.x, event.clientY - start.y) >= DRAG)) {
       setBrush({ from: start.at, to: point });
       setHovered(-1);
+      setNamed(-1);
       return;
     }
     const cell = cellAt(fleet, places, point);
     setHovered(cell);
+    setNamed(cell < 0 ? nameAt(places, point) : -1);
     if (pinned < 0) {
       setPosition({ x: event.clientX, y: event.clientY });
     }
@@ -114,9 +128,24 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
     }
     const cell = cellAt(fleet, places, pointOf(event));
     setActive(cell);
+    const atOnce = cell < 0 ? undefined : linksOf(cell).find(({ oneClick }) => oneClick);
+    if (atOnce) {
+      follow(atOnce);
+      return;
+    }
     setPinned(cell);
     setPosition(cell < 0 ? undefined : { x: event.clientX, y: event.clientY });
   };
+
+  const onDoubleClick = (event: React.MouseEvent) => {
+    const cell = cellAt(fleet, places, pointOf(event));
+    if (cell >= 0) {
+      open(cell);
+    }
+  };
+
+  /** Follows the first link. */
+  const open = (cell: number) => linksOf(cell).slice(0, 1).forEach(follow);
 
   const select = ({ from, to }: Brush) => {
     const gpus = gpusWithin(places, from, to);
@@ -127,6 +156,7 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
   const forget = () => {
     pressed.current = undefined;
     setHovered(-1);
+    setNamed(-1);
     setBrush(undefined);
     if (pinned < 0) {
       setPosition(undefined);
@@ -137,7 +167,10 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
     const { x, y, width, height } = rectOf(fleet, places, cell);
     const box = element?.getBoundingClientRect();
     const scrolled = element?.scrollTop ?? 0;
-    setPosition({ x: (box?.left ?? 0) + (x + width) * side, y: (box?.top ?? 0) + (y + height) * side - scrolled });
+    setPosition({
+      x: (box?.left ?? 0) + (x + width) / density,
+      y: (box?.top ?? 0) + (y + height) / density - scrolled,
+    });
     setPinned(cell);
   };
 
@@ -145,11 +178,12 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
     const next = move(fleet, places, active, step);
     setActive(next);
     setHovered(-1);
+    setNamed(-1);
     if (next < 0) {
       return;
     }
     const rect = rectOf(fleet, places, next);
-    scrollTo(element, rect.y * side, rect.height * side);
+    scrollTo(element, rect.y / density, rect.height / density);
     if (selecting) {
       const from = brush?.from ?? centre(rectOf(fleet, places, Math.max(0, active)));
       setBrush({ from, to: centre(rect) });
@@ -166,7 +200,7 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
     } else if (event.key === 'Enter' && brush) {
       select(brush);
     } else if (event.key === 'Enter' && active >= 0) {
-      pin(active);
+      (event.ctrlKey || event.metaKey ? open : pin)(active);
     } else if (event.key === 'Escape' && (brush || pinned >= 0)) {
       setBrush(undefined);
       close();
@@ -183,9 +217,11 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
       onPointerUp,
       onPointerLeave: forget,
       onPointerCancel: forget,
+      onDoubleClick,
       onKeyDown,
     },
     hovered,
+    named,
     active,
     pinned,
     brush,
@@ -195,7 +231,7 @@ export function useMapState({ element, fleet, places, side, describe, onSelect }
   };
 }
 
-function centre({ x, y, width, height }: Point & { width: number; height: number }): Point {
+function centre({ x, y, width, height }: Rect): Point {
   return { x: x + width / 2, y: y + height / 2 };
 }
 
