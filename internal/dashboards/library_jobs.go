@@ -27,7 +27,7 @@ func suspects() Panel {
 	}, []column{
 		{field: "kind", title: "Kind", width: 70}, {field: "job", title: "Job", width: 170}, {field: "rank", title: "Rank", width: 65}, {field: "cluster", title: "Cluster", width: 75}, {field: "node", title: "Node", width: 130, link: "gpu-node-live"},
 		{field: "gpu", title: "GPU", width: 55}, {field: "ratio", title: "Times the median", width: 135}, {field: "since", title: "Since", width: 160}, {field: "until", title: "Until", width: 160}, {field: "evidence", title: "Evidence"},
-	}, otherwise("Nobody is slower than its peers, or nothing could be compared: see the notice")).sized(half, chartHeight)
+	}, otherwise("Nobody is slower than its peers, or nothing could be compared: see the notice")).sized(full, 6)
 }
 
 func skew() Panel {
@@ -36,7 +36,7 @@ func skew() Panel {
 		Matters: "because the distance from 1 is the share of the job that waits.",
 		Do:      "above 1.1 for minutes: see who it is beside. Short peaks are checkpoints and garbage collection.",
 		SMI:     "none: it is put together from the ranks of a job",
-	}, []Query{judge(query.TypeStragglers, "skew", nil)}, rising(1.05, 1.1), drawn, rounded(2), otherwise("No job's ranks could be compared: see the notice"))
+	}, []Query{judge(query.TypeStragglers, "skew", nil)}, rising(1.05, 1.1), drawn, rounded(2), otherwise("No job's ranks could be compared: see the notice")).sized(full, chartHeight)
 }
 
 func memoryTable() Panel {
