@@ -28,9 +28,7 @@ export class DashboardPage {
 
   /** All panels that show data, in the order of the dashboard's JSON, but for those of rows that are collapsed. */
   panels(): PanelObject[] {
-    return this.models
-      .filter(({ type }) => !['row', 'text'].includes(type))
-      .map((model) => this.object(model));
+    return this.models.filter(({ type }) => !['row', 'text'].includes(type)).map((model) => this.object(model));
   }
 
   /** A panel by its title, and by its type where two have the same title. */
