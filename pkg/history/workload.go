@@ -87,7 +87,7 @@ func (h *History) collectWorkloads(ctx context.Context, e *endpoint, q query.Que
 	if err != nil {
 		return found, err
 	}
-	p := h.workloadPlan(words, m, q.AggregationOf(m), q.AggregateBy != query.ByIdentity, h.workloadMatchers(q.Scope, words), w)
+	p := h.workloadPlan(words, q, m, h.workloadMatchers(q.Scope, words), w)
 	if len(p.exprs) == 0 {
 		return found, nil
 	}

@@ -32,9 +32,11 @@ type workloadPlan struct {
 const bucketEnding = "_bucket"
 
 // workloadPlan finds the series that exist on the server and writes what to ask for. The aggregation is the query's, of a
-// histogram the quantile or mean; together is whether workloads are put together to lines.
-func (h *History) workloadPlan(words vocabulary, m catalog.Metric, aggregation string, together bool, alternatives []string, w query.Window) workloadPlan {
-	p := workloadPlan{plan: plan{metric: m, wants: map[string]*want{}}, facets: map[string]facet{}}
+// histogram the quantile or mean; together is whether workloads are put together to lines. Points of a gauge are of all samples of
+// their step.
+func (h *History) workloadPlan(words vocabulary, q query.Query, m catalog.Metric, alternatives []string, w query.Window) workloadPlan {
+	aggregation, together := q.AggregationOf(m), q.AggregateBy != query.ByIdentity
+	p := workloadPlan{plan: plan{metric: m, wants: map[string]*want{}, over: overTimeOf(q, m, w)}, facets: map[string]facet{}}
 	ask := func(name string, source catalog.Source, what facet, expr string) {
 		if _, known := p.wants[name]; known {
 			return
@@ -64,8 +66,15 @@ func (h *History) workloadPlan(words vocabulary, m catalog.Metric, aggregation s
 			for _, name := range h.existing(words, m, dialect) {
 				source, _ := h.catalog.SourceOf(m.Name, name)
 				values := selected(name, source, "", "")
-				if m.Kind == catalog.Counter {
+				switch {
+				case m.Kind == catalog.Counter:
 					values = rates(name, source)
+				case p.over.span > 0:
+					newest := values
+					values = selected(name, source, p.over.function+"_over_time", bracketed(p.over.span))
+					if p.over.span < lookback {
+						values = `(` + values + ` or ` + newest + `)` // some exporters are scraped less often than others
+					}
 				}
 				ask(name, source, whole, m.Aggregations[0]+` by (`+by+`) (`+values+`)`)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/pkg/catalog"
 	"github.com/warpwatch/warpwatch/pkg/history/promtest"
+	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
 // ticking is a counter that grows by perSecond, every 15 seconds for twenty minutes.
@@ -227,7 +228,7 @@ func TestNativeHistogramsAreAsked(t *testing.T) {
 		"avg": `label_replace(histogram_sum(sum by (job, pod) (rate({__name__="vllm:time_to_first_token_seconds"}[4m]))),"warpwatch_source","vllm:time_to_first_token_seconds_sum","","") or ` +
 			`label_replace(histogram_count(sum by (job, pod) (rate({__name__="vllm:time_to_first_token_seconds"}[4m]))),"warpwatch_source","vllm:time_to_first_token_seconds_count","","")`,
 	} {
-		p := h.workloadPlan(words, m, aggregation, false, []string{""}, window(600, time.Minute))
+		p := h.workloadPlan(words, query.Query{Aggregation: aggregation, AggregateBy: query.ByIdentity}, m, []string{""}, window(600, time.Minute))
 		if got := strings.Join(p.exprs, " or "); got != want {
 			t.Errorf("%s: got %s\nwant %s", aggregation, got, want)
 		}
@@ -258,8 +259,8 @@ func TestWorkloadExpressionsAreValid(t *testing.T) {
 			continue
 		}
 		for _, aggregation := range m.Aggregations {
-			for _, together := range []bool{false, true} {
-				p := h.workloadPlan(words, m, aggregation, together, h.workloadMatchers(scope, words), window(600, time.Minute))
+			for _, by := range []string{query.ByIdentity, query.ByModel} {
+				p := h.workloadPlan(words, query.Query{Aggregation: aggregation, AggregateBy: by}, m, h.workloadMatchers(scope, words), window(600, time.Minute))
 				if len(p.exprs) == 0 {
 					continue // nobody writes it yet
 				}

@@ -133,7 +133,7 @@ func (g *gathering) question(f insight.Field, m catalog.Metric) (query.Query, ca
 	}
 	switch {
 	case f.Of == insight.Rise || f.Of == insight.Total:
-		m.Kind, m.Max, m.Witness, m.Pulse = catalog.Gauge, 0, "", "" // the limits of a counter are of its rate
+		m = asItStands(m)
 		q.OverTime = catalog.OverTimeMax
 		if f.Of == insight.Rise {
 			w.From = w.From.Add(-w.Step) // what it rose from
@@ -152,6 +152,12 @@ func (g *gathering) question(f insight.Field, m catalog.Metric) (query.Query, ca
 		q.OverTime = catalog.OverTimeMean
 	}
 	return q, m, w
+}
+
+// asItStands is a counter that is read as its exporter writes it, and not as a rate, which its limits are of.
+func asItStands(m catalog.Metric) catalog.Metric {
+	m.Kind, m.Max, m.Witness, m.Pulse = catalog.Gauge, 0, "", ""
+	return m
 }
 
 // maskSamples is how many samples of a step are looked at for bits, at most.
@@ -376,6 +382,13 @@ func (g *gathering) workload(ctx context.Context, f insight.Field) fieldSeries {
 		q.Aggregation = "p99"
 	case m.Kind == catalog.Histogram:
 		q.Aggregation = "avg"
+	case m.Kind == catalog.Counter && f.Of == insight.Total:
+		m = asItStands(m)
+		q.OverTime = catalog.OverTimeMax
+	case m.Kind == catalog.Gauge && f.Of == insight.Max:
+		q.OverTime = catalog.OverTimeMax
+	case m.Kind == catalog.Gauge && f.Of == insight.Min:
+		q.OverTime = catalog.OverTimeMin
 	}
 	result := g.history.Metric(ctx, q, m, w)
 	out.failed, out.executed, out.notices = result.Err, result.Executed, result.Notices

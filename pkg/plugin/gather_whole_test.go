@@ -209,6 +209,42 @@ func TestGatherByOwner(t *testing.T) {
 	}
 }
 
+// Ranks have what a counter stands at, how fast it rises and by how much, and the extremes of what goes up and down.
+func TestGatherOfRanks(t *testing.T) {
+	labels := func(name string) map[string]string {
+		return map[string]string{"__name__": name, "pod": "train-0", "namespace": "ml", "job": "j", "rank": "0", "instance": "10.0.0.1:8000"}
+	}
+	d := exported(t, func(s *promtest.Store) {
+		dcgm(s, "DCGM_FI_DEV_GPU_UTIL", "n1", 0, steady(90), "pod", "train-0", "namespace", "ml", "container", "main")
+		s.Add(labels("train_step_total"), every15s(func(second int) float64 { return 1000 + 2*float64(second) })...)
+		s.Add(labels("train_memory_allocated_bytes"), every15s(func(second int) float64 { return float64(second % 60) })...)
+	})
+	done, allocated := "train_step_total", "train_memory_allocated_bytes"
+	g := gatheredOf(t, d, `{"queryType":"stragglers","minStep":"5m"}`, wanted{
+		fields: []insight.Field{field("gpu_utilization_ratio")},
+		workloads: []insight.Field{
+			field(done), field(done, insight.Total), field(done, insight.Rise), field(allocated, insight.Max), field(allocated, insight.Min),
+		},
+	})
+	if len(g.workloads.Subjects) != 1 {
+		t.Fatalf("workloads %+v", g.workloads.Subjects)
+	}
+	for _, want := range []struct {
+		f      insight.Field
+		values []float64
+	}{
+		{field(done), []float64{2, 2}},
+		{field(done, insight.Total), []float64{1600, 2200}},
+		{field(done, insight.Rise), []float64{600, 600}},
+		{field(allocated, insight.Max), []float64{45, 45}},
+		{field(allocated, insight.Min), []float64{0, 0}},
+	} {
+		if got := g.workloads.Values(want.f, 0); !sameValues(got, want.values) {
+			t.Errorf("%v: got %v, want %v", want.f, got, want.values)
+		}
+	}
+}
+
 // Agents alone, and both sides: live steps follow history's, and facts of the agents win.
 func TestGatherFromAgents(t *testing.T) {
 	bubble(t, func(t *testing.T) {
