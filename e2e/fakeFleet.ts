@@ -7,6 +7,8 @@ export interface FakeFleet {
   absentEach: number;
   /** Every so many GPUs are split into three MIG instances; 0 for none. */
   migEach: number;
+  /** Whether the answer has data links; it has unless told otherwise. */
+  links?: boolean;
 }
 
 type Row = [
@@ -52,7 +54,8 @@ function rowsOf({ gpus, absentEach, migEach }: FakeFleet): Row[] {
 export function matrixFrame(fleet: FakeFleet) {
   const rows = rowsOf(fleet);
   const names = ['cluster', 'node', 'gpu', 'gpu_uuid', 'mig_id', 'mig_profile'];
-  const links = [{ title: 'Open the node', url: '/d/node?var-node=${__data.fields.node}' }];
+  const own = [{ title: 'Open the node', url: '/d/node?var-node=${__data.fields.node}' }];
+  const links = fleet.links === false ? [] : own;
   return {
     schema: {
       refId: 'A',

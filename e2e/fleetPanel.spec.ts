@@ -2,6 +2,7 @@ import AxeBuilder from '@axe-core/playwright';
 import { type Page } from '@playwright/test';
 
 import { expect, test } from './fixtures';
+import { datasourceUid } from './fleet';
 import { type FakeFleet, fleetDashboard, matrixFrame } from './fakeFleet';
 
 const uid = 'fleet-panel-test';
@@ -69,7 +70,7 @@ test('hovering tells what a cell is', async ({ page }, testInfo) => {
   const map = await open(page);
   const box = (await map.boundingBox())!;
   // In the first cell, which is below its group's name.
-  await page.mouse.move(box.x + 30, box.y + 150);
+  await page.mouse.move(box.x + 30, box.y + 40);
   await expect(page.getByText(/node-0 GPU 0/).last()).toBeVisible();
   await page.screenshot({ path: testInfo.outputPath('fleet-hover.png') });
 });
@@ -93,4 +94,27 @@ test('an error, no permission and an empty answer say what to do', async ({ page
   await page.route('**/api/ds/query*', (route) => route.fulfill({ status: 403, json: { message: 'Access denied' } }));
   await page.goto(`/d/${uid}`);
   await expect(page.getByText('You may not see these GPUs')).toBeVisible();
+});
+
+test('a group’s name tells how many GPUs it stands for', async ({ page }) => {
+  await serve(page, { gpus: 16, absentEach: 0, migEach: 0 });
+  const map = await open(page);
+  const box = (await map.boundingBox())!;
+  await page.mouse.move(box.x + 10, box.y + 10);
+  await expect(page.getByText('node-0: 8 GPUs')).toBeVisible();
+});
+
+test('a cell leads to the pages of its GPU and its node, of the same time and data source', async ({ page }) => {
+  await serve(page, { gpus: 16, absentEach: 0, migEach: 0, links: false });
+  const map = await open(page);
+  const box = (await map.boundingBox())!;
+  await page.mouse.click(box.x + 30, box.y + 40);
+  const card = page.getByRole('dialog', { name: /node-0 GPU 0/ });
+  const search = `?from=now-5m&to=now&ds=${datasourceUid}`;
+  const node = '/a/warpwatch-gpu-app/fleet/nodes/cluster-0/node-0';
+  await expect(card.getByRole('link', { name: 'Open GPU' })).toHaveAttribute('href', `${node}/gpus/GPU-0${search}`);
+  await expect(card.getByRole('link', { name: 'Open node' })).toHaveAttribute('href', `${node}${search}`);
+  await page.keyboard.press('Escape');
+  await page.mouse.dblclick(box.x + 30, box.y + 40);
+  await expect(page).toHaveURL(new RegExp(`${node}/gpus/GPU-0`));
 });

@@ -196,7 +196,8 @@ describe('FleetPanel', () => {
   it('takes the data’s links in place of the app’s pages', async () => {
     const user = testUser();
     const frame = matrix();
-    frame.fields[1].getLinks = () => [{ href: '/d/own', title: 'Mine', target: undefined, origin: undefined }];
+    const [, node] = frame.fields;
+    node.getLinks = () => [{ href: '/d/own', title: 'Mine', target: undefined, origin: node }];
     show({ series: [frame] });
     map().focus();
     await user.keyboard('{ArrowRight}{Enter}');

@@ -45,6 +45,6 @@ test.each([
 });
 
 test('the plugin offers them, and migrates its options', () => {
-  expect(plugin.getSuggestionsSupplier()).toBeDefined();
+  expect(plugin.getSuggestions(getPanelDataSummary([matrix()]))).toHaveLength(1);
   expect(plugin.onPanelMigration?.({ options: { palette: 'rainbow' } } as never)).toMatchObject({ palette: 'viridis' });
 });

@@ -101,21 +101,13 @@ function lowest(sizes: readonly number[], ruler: Ruler): Arrangement {
 
 /** Ways to set groups on shelves: those with wide groups first, and with shelves of one height before those of several. */
 function* arrangements(sizes: readonly number[], ruler: Ruler): Generator<Shelf[]> {
-  const [size = 0] = sizes;
-  const servers = size <= SERVER && sizes.every((each) => each === size);
-  // Servers look alike, and the rows of all of them are full.
-  const talls = TALLEST.filter((tall) => tall === 1 || tall * ruler.pitch <= ruler.height).filter(
-    (tall) => !servers || size % Math.ceil(size / tall) === 0
-  );
-  for (const low of servers ? [false] : [false, true]) {
+  const talls = TALLEST.filter((tall) => tall === 1 || tall * ruler.pitch <= ruler.height);
+  for (const low of [false, true]) {
     for (const tall of talls) {
       yield shelvesOf(sizes, ruler, tall, low);
     }
   }
 }
-
-/** The most GPUs of a server. */
-const SERVER = 16;
 
 function heightOf(shelves: readonly Shelf[], { pitch, header, gap }: Ruler): number {
   const cells = shelves.reduce((sum, { rows }) => sum + rows * pitch, 0);

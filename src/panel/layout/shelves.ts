@@ -63,9 +63,22 @@ export function rulerOf(space: Space, groups: number, pitch: number): Ruler {
     gap: rounded(Math.min(space.gap, Math.max(LEAST_GAP, Math.ceil(pitch / 2)))),
     header: labelHeight,
     columns,
-    columnsOf: (size, tall) => Math.min(columns, Math.max(Math.ceil(size / tall), Math.min(size, labelled))),
+    columnsOf: (size, tall) =>
+      Math.min(columns, whole(size, Math.max(Math.ceil(size / tall), Math.min(size, labelled)))),
     taken: (count) => Math.max(count * pitch, label),
   };
+}
+
+/** The most GPUs of a server. */
+const SERVER = 16;
+
+/** At least so many columns, of which a server's GPUs fill every row; of larger groups nobody sees it. */
+function whole(size: number, columns: number): number {
+  let found = columns;
+  while (size <= SERVER && size % found !== 0) {
+    found++;
+  }
+  return found;
 }
 
 /**

@@ -23,8 +23,11 @@ export function Legend({ entries, title, summary, table, onTable }: Props) {
   const styles = useStyles2(getStyles);
   return (
     <div className={styles.row}>
-      <ul className={styles.entries} aria-label={`Legend: ${title}`}>
-        <li className={styles.title}>{title}</li>
+      {/* Where it is wider than the panel, keys scroll it. */}
+      <ul className={styles.entries} tabIndex={0} aria-label={`Legend: ${title}`}>
+        <li className={styles.title} title={title}>
+          {title}
+        </li>
         {entries.map(({ colour, text, count }) => (
           <li key={text} className={styles.entry}>
             <Swatch colour={colour} />
@@ -32,7 +35,9 @@ export function Legend({ entries, title, summary, table, onTable }: Props) {
             <span className={styles.count}>{count.toLocaleString('en')}</span>
           </li>
         ))}
-        <li className={styles.title}>{summary}</li>
+        <li className={styles.title} title={summary}>
+          {summary}
+        </li>
       </ul>
       <Button
         size="sm"
@@ -52,7 +57,8 @@ const getStyles = (theme: GrafanaTheme2) => ({
   row: css({ display: 'flex', alignItems: 'center', height: LEGEND_HEIGHT, gap: theme.spacing(1) }),
   entries: css({
     display: 'flex',
-    flexGrow: 1,
+    flex: '1 1 0',
+    minWidth: 0,
     gap: theme.spacing(0.5, 2),
     height: LEGEND_HEIGHT,
     alignItems: 'center',
@@ -61,7 +67,8 @@ const getStyles = (theme: GrafanaTheme2) => ({
     listStyle: 'none',
     fontSize: theme.typography.bodySmall.fontSize,
   }),
-  entry: css({ display: 'inline-flex', alignItems: 'center', gap: theme.spacing(0.75) }),
-  title: css({ color: theme.colors.text.secondary }),
+  entry: css({ display: 'inline-flex', flexShrink: 0, alignItems: 'center', gap: theme.spacing(0.75) }),
+  // Gives way to the counts.
+  title: css({ color: theme.colors.text.secondary, minWidth: 0, overflow: 'hidden', textOverflow: 'ellipsis' }),
   count: css({ color: theme.colors.text.secondary, fontVariantNumeric: 'tabular-nums' }),
 });
