@@ -27,13 +27,13 @@ afterEach(() => jest.restoreAllMocks());
 
 const VARIABLES: Record<string, string> = { '${node}': 'All' };
 
-function show(data: Partial<PanelData>, options: Partial<FleetOptions> = {}) {
+function show(data: Partial<PanelData>, options: Partial<FleetOptions> = {}, width = 600) {
   const all = { series: [], state: LoadingState.Done, timeRange: getDefaultTimeRange(), ...data };
   const props = {
     id: 1,
     data: all,
     options: { ...DEFAULTS, ...options },
-    width: 600,
+    width,
     height: 400,
     replaceVariables: (text: string) => VARIABLES[text] ?? text,
   } as unknown as PanelProps<FleetOptions>;
@@ -110,6 +110,14 @@ describe('FleetPanel', () => {
     const legend = within(screen.getByRole('list', { name: /^Legend/ }));
     const texts = legend.getAllByRole('listitem').map(({ textContent }) => textContent);
     expect(texts.slice(1)).toEqual(['critical1', 'ok1', 'not judged1', '3 GPUs']);
+  });
+
+  it('has room for every count in a narrow panel, too', () => {
+    show({ series: [health()] }, {}, 280);
+    const legend = within(screen.getByRole('list', { name: 'Legend: severity' }));
+    const texts = legend.getAllByRole('listitem').map(({ textContent }) => textContent);
+    expect(texts).toEqual(['critical1', 'ok1', 'not judged1']);
+    expect(map()).toHaveStyle({ width: '280px', height: '336px' });
   });
 
   it('shows verdicts as a table, and the map again', async () => {

@@ -11,7 +11,7 @@ import { migrateOptions } from './migrate';
 import { type FleetOptions } from './options';
 import { CellList } from './ui/CellList';
 import { FleetMap } from './ui/FleetMap';
-import { Legend, LEGEND_HEIGHT } from './ui/Legend';
+import { Legend, legendHeightOf } from './ui/Legend';
 import { noticesOf, type Trouble, troubleOf, TroubleView } from './ui/Trouble';
 import { useKnown } from './useKnown';
 import { selectionOf } from './variables';
@@ -52,7 +52,7 @@ function Fleet({ options, known, width, height, replaceVariables, data }: PanelP
     () => colouring.colour(known, options, theme),
     [colouring, known, options, theme]
   );
-  const room = options.showLegend ? height - LEGEND_HEIGHT : height;
+  const room = options.showLegend ? height - legendHeightOf(width) : height;
   const summary = summaryOf(known, noticesOf(data.series).length);
 
   const isVariable = useCallback(
@@ -103,7 +103,7 @@ function Fleet({ options, known, width, height, replaceVariables, data }: PanelP
         />
       )}
       {options.showLegend && (
-        <Legend entries={legend} title={title} summary={summary} table={table} onTable={setTable} />
+        <Legend entries={legend} title={title} summary={summary} width={width} table={table} onTable={setTable} />
       )}
     </div>
   );
