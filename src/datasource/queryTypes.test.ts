@@ -42,7 +42,16 @@ test.each(QUERY_TYPES.map(({ type }) => type))('%s is of one sort only', (type) 
 });
 
 test('the options that have fields are those that the backend reads', () => {
-  const insights = ['bottleneck', 'health', 'efficiency', 'forecast', 'anomaly', 'stragglers', 'memory', 'topology'] as const;
+  const insights = [
+    'bottleneck',
+    'health',
+    'efficiency',
+    'forecast',
+    'anomaly',
+    'stragglers',
+    'memory',
+    'topology',
+  ] as const;
   for (const type of insights) {
     const read = sources('plugin') + sources(`insight/${type}`);
     for (const { key } of INSIGHT_FIELDS[type]) {
