@@ -128,6 +128,8 @@ describe.each(Object.entries(FLEETS))('%s', (_, sizes) => {
 test('names are left out where cells would be less than half as large for them', () => {
   const [one] = pack(Array<number>(300).fill(1), spaceOf(640, 360, true)).blocks;
   expect(one.header).toBe(0);
+  const [tiny] = pack(Array<number>(5).fill(20_000), spaceOf(1230, 580, true)).blocks;
+  expect(tiny.header).toBe(20);
   const [named] = pack(Array<number>(6).fill(8), spaceOf(640, 360, true)).blocks;
   expect(named.header).toBe(20);
 });

@@ -38,7 +38,7 @@ export interface Packing {
   strips: Strip[];
 }
 
-/** Below this side names would take more room than what they name. */
+/** Cells are not made smaller than this for the sake of names. */
 const LABELLED_SIDE = 5;
 
 /** Places groups of so many cells with the largest cells that fit; with the least ones, the map is higher than the space. */
@@ -50,10 +50,13 @@ export function pack(sizes: readonly number[], space: Space): Packing {
     return layOut(sizes, lowest(sizes, rulerOf(labels ? space : bare, sizes.length, pitch)));
   }
   const without = fit(sizes, bare);
-  const named = labels ? fit(sizes, { ...space, least: Math.max(LABELLED_SIDE, space.least) }) : undefined;
-  // Cells of less than half the side for the sake of their names would say less.
-  const best = named && (named.fits || !without.fits) && 2 * named.ruler.pitch >= without.ruler.pitch ? named : without;
-  return layOut(sizes, best);
+  const named = labels ? fit(sizes, space) : undefined;
+  return layOut(sizes, named?.fits && isWorthIt(named.ruler.pitch, without.ruler.pitch) ? named : without);
+}
+
+/** Whether cells that names make smaller still say enough. */
+function isWorthIt(named: number, without: number): boolean {
+  return named === without || (named >= LABELLED_SIDE && 2 * named >= without);
 }
 
 interface Arrangement {
