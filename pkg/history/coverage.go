@@ -350,13 +350,13 @@ func (t *tallyRow) why(compared bool) string {
 	case t.choice.how != "":
 		parts = append(parts, t.choice.how)
 	case source.Prefix != "":
-		parts = append(parts, fmt.Sprintf("known by its name behind %q", source.Prefix))
+		parts = append(parts, fmt.Sprintf("recognised by its name after the prefix %q", source.Prefix))
 	case source.Suffix != "":
-		parts = append(parts, fmt.Sprintf("known by its name before %q", source.Suffix))
+		parts = append(parts, fmt.Sprintf("recognised by its name before the suffix %q", source.Suffix))
 	case first.name != source.Series && !strings.HasSuffix(source.Series, bucketEnding):
-		parts = append(parts, "known by its name but for its case")
+		parts = append(parts, "recognised by its name, written in another case")
 	default:
-		parts = append(parts, "known by its name")
+		parts = append(parts, "recognised by its name")
 	}
 	if g := first.source.Generation; g != "" {
 		parts = append(parts, "written so from version "+g+" on")

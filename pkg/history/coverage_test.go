@@ -49,9 +49,9 @@ func wantRows(t *testing.T, c Coverage, metrics []string, want ...string) {
 func TestCoverageOfAnUpgrade(t *testing.T) {
 	c := open(t, exposition(t, "exporter_4_8.prom", "exporter_4_9.prom")).Coverage(context.Background(), scopeOf(t, ""))
 	wantRows(t, c, []string{"gpu_utilization_ratio", "gpu_memory_total_bytes", "gpu_fan_speed_ratio"},
-		`p0 gpu_utilization_ratio dcgm ok 2/4 of 1 DCGM_FI_DEV_GPU_UTIL [percent]: known by its name; written so from version 3.x on; always in percent`,
-		`p0 gpu_utilization_ratio dcgm ok 2/4 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: known by its name; written so from version 4.9 on; values like 0.87 are fractions, so they are a ratio`,
-		`p0 gpu_memory_total_bytes dcgm ok 2/4 of 1 DCGM_FI_DEV_FB_CAPACITY_BYTES [bytes]: known by its name; written so from version 4.9 on`,
+		`p0 gpu_utilization_ratio dcgm ok 2/4 of 1 DCGM_FI_DEV_GPU_UTIL [percent]: recognised by its name; written so from version 3.x on; always in percent`,
+		`p0 gpu_utilization_ratio dcgm ok 2/4 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: recognised by its name; written so from version 4.9 on; values like 0.87 are fractions, so they are a ratio`,
+		`p0 gpu_memory_total_bytes dcgm ok 2/4 of 1 DCGM_FI_DEV_FB_CAPACITY_BYTES [bytes]: recognised by its name; written so from version 4.9 on`,
 		`p0 gpu_memory_total_bytes dcgm ok 2/4 of 1 DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE + DCGM_FI_DEV_FB_RESERVED [mebibytes]: not reported, and computed as gpu_memory_used_bytes + gpu_memory_free_bytes + gpu_memory_reserved_bytes; written so from version 3.x on; always in mebibytes`,
 		`gpu_fan_speed_ratio dcgm missing 0/4 of 0  [ratio]: dcgm is here and can give it, but does not`,
 	)
@@ -92,12 +92,12 @@ func TestUnitsThatTheNameDoesNotTell(t *testing.T) {
 		t.Errorf("notices %v", result.Notices)
 	}
 	wantRows(t, h.Coverage(context.Background(), scopeOf(t, "")), []string{"gpu_utilization_ratio"},
-		`p0 gpu_utilization_ratio dcgm ok 3/6 of 3 DCGM_FI_DEV_GPU_UTIL_RATIO [percent]: known by its name; written so from version 4.9 on; the largest value, 87, can only be in per cent (at node-01:9400)`,
-		`p0 gpu_utilization_ratio dcgm doubtful 1/6 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: known by its name; written so from version 4.9 on; the largest value, 1, fits several units, and the HELP text names none; taken to be in ratio`,
-		`p0 gpu_utilization_ratio dcgm ok 2/6 of 2 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: known by its name; written so from version 4.9 on; values like 0.87 are fractions, so they are a ratio (at node-02:9400)`,
+		`p0 gpu_utilization_ratio dcgm ok 3/6 of 3 DCGM_FI_DEV_GPU_UTIL_RATIO [percent]: recognised by its name; written so from version 4.9 on; the largest value, 87, can only be in per cent (at node-01:9400)`,
+		`p0 gpu_utilization_ratio dcgm doubtful 1/6 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: recognised by its name; written so from version 4.9 on; the largest value, 1, fits several units, and the HELP text names none; taken to be in ratio`,
+		`p0 gpu_utilization_ratio dcgm ok 2/6 of 2 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: recognised by its name; written so from version 4.9 on; values like 0.87 are fractions, so they are a ratio (at node-02:9400)`,
 	)
 	wantRows(t, h.Coverage(context.Background(), scopeOf(t, `"nodes":["node-06"]`)), []string{"gpu_utilization_ratio"},
-		`p0 gpu_utilization_ratio dcgm doubtful 1/1 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: known by its name; written so from version 4.9 on; the largest value, 1, fits several units, and the HELP text names none; taken to be in ratio`,
+		`p0 gpu_utilization_ratio dcgm doubtful 1/1 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: recognised by its name; written so from version 4.9 on; the largest value, 1, fits several units, and the HELP text names none; taken to be in ratio`,
 	)
 }
 
@@ -120,10 +120,10 @@ func TestCoveragePassesOver(t *testing.T) {
 	c := open(t, s).Coverage(context.Background(), scopeOf(t, ""))
 	wantRows(t, c, []string{"gpu_power_watts", "gpu_temperature_celsius", "gpu_memory_temperature_celsius", "gpu_sm_clock_hertz", "gpu_utilization_ratio"},
 		`gpu_utilization_ratio warpwatch missing 0/1 of 0  [ratio]: warpwatch is here and can give it, but does not`,
-		`p0 gpu_power_watts warpwatch ok 1/1 of 1 gpu_power_watts [watts]: known by its name; preferred to what was passed over – passed DCGM_FI_DEV_POWER_USAGE (dcgm)`,
-		`p0 gpu_temperature_celsius dcgm ok 1/1 of 1 DCGM_FI_DEV_GPU_TEMP [celsius]: known by its name; written so from version 3.x on`,
+		`p0 gpu_power_watts warpwatch ok 1/1 of 1 gpu_power_watts [watts]: recognised by its name; preferred to what was passed over – passed DCGM_FI_DEV_POWER_USAGE (dcgm)`,
+		`p0 gpu_temperature_celsius dcgm ok 1/1 of 1 DCGM_FI_DEV_GPU_TEMP [celsius]: recognised by its name; written so from version 3.x on`,
 		`gpu_memory_temperature_celsius warpwatch missing 0/1 of 0  [celsius]: its series say that there is no value`,
-		`p0 gpu_sm_clock_hertz dcgm ok 1/1 of 1 MyOrg_DCGM_FI_DEV_SM_CLOCK [megahertz]: known by its name behind "MyOrg_"; written so from version 3.x on; always in megahertz`,
+		`p0 gpu_sm_clock_hertz dcgm ok 1/1 of 1 MyOrg_DCGM_FI_DEV_SM_CLOCK [megahertz]: recognised by its name after the prefix "MyOrg_"; written so from version 3.x on; always in megahertz`,
 	)
 	for _, r := range c.Rows {
 		if r.Status == Missing && r.Enable == "" {
@@ -135,15 +135,15 @@ func TestCoveragePassesOver(t *testing.T) {
 func TestCoverageOfWorkloads(t *testing.T) {
 	c := open(t, servers()).Coverage(context.Background(), scopeOf(t, ""))
 	wantRows(t, c, []string{"serve_ttft_seconds", "serve_requests_total", "serve_compute_time_seconds_total", "train_loss"},
-		`p0 serve_ttft_seconds vllm ok 1/2 of 1 vllm:time_to_first_token_seconds [seconds]: known by its name`,
-		`p0 serve_ttft_seconds sglang ok 1/2 of 1 sglang:time_to_first_token_seconds [seconds]: known by its name`,
-		`p0 serve_requests_total vllm ok 1/2 of 1 vllm:request_success_total [count]: known by its name`,
-		`p0 serve_requests_total sglang ok 1/2 of 1 sglang:num_requests_total [count]: known by its name`,
+		`p0 serve_ttft_seconds vllm ok 1/2 of 1 vllm:time_to_first_token_seconds [seconds]: recognised by its name`,
+		`p0 serve_ttft_seconds sglang ok 1/2 of 1 sglang:time_to_first_token_seconds [seconds]: recognised by its name`,
+		`p0 serve_requests_total vllm ok 1/2 of 1 vllm:request_success_total [count]: recognised by its name`,
+		`p0 serve_requests_total sglang ok 1/2 of 1 sglang:num_requests_total [count]: recognised by its name`,
 		`serve_compute_time_seconds_total triton missing 0/2 of 0  [seconds]: no exporter that is here knows it`,
 	)
 	one := open(t, servers()).Coverage(context.Background(), scopeOf(t, `"pods":["vllm-0"]`))
 	wantRows(t, one, []string{"serve_ttft_seconds"},
-		`p0 serve_ttft_seconds vllm ok 1/1 of 1 vllm:time_to_first_token_seconds [seconds]: known by its name`,
+		`p0 serve_ttft_seconds vllm ok 1/1 of 1 vllm:time_to_first_token_seconds [seconds]: recognised by its name`,
 	)
 }
 
@@ -156,8 +156,8 @@ func TestCoverageOfSeveralServers(t *testing.T) {
 	h := open(t, a, b)
 	first := h.Coverage(context.Background(), scopeOf(t, ""))
 	wantRows(t, first, []string{"gpu_utilization_ratio"},
-		`p0 gpu_utilization_ratio dcgm ok 1/2 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [percent]: known by its name; written so from version 4.9 on; the largest value, 87, can only be in per cent`,
-		`p1 gpu_utilization_ratio dcgm ok 1/2 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: known by its name; written so from version 4.9 on; values like 0.5 are fractions, so they are a ratio`,
+		`p0 gpu_utilization_ratio dcgm ok 1/2 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [percent]: recognised by its name; written so from version 4.9 on; the largest value, 87, can only be in per cent`,
+		`p1 gpu_utilization_ratio dcgm ok 1/2 of 1 DCGM_FI_DEV_GPU_UTIL_RATIO [ratio]: recognised by its name; written so from version 4.9 on; values like 0.5 are fractions, so they are a ratio`,
 	)
 	before := len(a.Requests())
 	again := h.Coverage(context.Background(), scopeOf(t, `"nodes":["node-02"]`))

@@ -23,7 +23,7 @@ func rowsOfCoverage(f *fleet) history.Coverage {
 	return history.Coverage{
 		Executed: "group()", Notices: []gpu.Notice{{Severity: gpu.Warning, Text: "p1 is down"}},
 		Rows: []history.CoverageRow{
-			{Cluster: "north", Endpoint: "p0", Metric: watts, Dialect: "dcgm", Status: history.Covered, Covered: 4, Total: 4, Targets: 2, Series: "DCGM_FI_DEV_POWER_USAGE", Unit: "watts", Why: "known by its name"},
+			{Cluster: "north", Endpoint: "p0", Metric: watts, Dialect: "dcgm", Status: history.Covered, Covered: 4, Total: 4, Targets: 2, Series: "DCGM_FI_DEV_POWER_USAGE", Unit: "watts", Why: "recognised by its name"},
 			{Cluster: "north", Metric: ttft, Dialect: "vllm", Status: history.Missing, Total: 1, Unit: "seconds", Why: "no", Enable: "do this"},
 		},
 	}
@@ -52,7 +52,7 @@ func TestCoverageQuery(t *testing.T) {
 			t.Errorf("columns %v", names)
 		}
 		for row, want := range []string{
-			"[north p0 gpu_power_watts power watts ok 4 4 2 dcgm DCGM_FI_DEV_POWER_USAGE watts known by its name   ]",
+			"[north p0 gpu_power_watts power watts ok 4 4 2 dcgm DCGM_FI_DEV_POWER_USAGE watts recognised by its name   ]",
 			"[north  serve_ttft_seconds latency seconds missing 0 1 0 vllm  seconds no  do this ]",
 		} {
 			if got := fmt.Sprint(cells[row]); got != want {
