@@ -42,6 +42,7 @@ for (const theme of ['dark', 'light']) {
       'jobs',
       job,
       'coverage',
+      'setup',
       'metrics',
       'runbooks',
       'runbooks/xid-79',

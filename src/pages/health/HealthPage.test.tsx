@@ -2,6 +2,7 @@ import { screen, within } from '@testing-library/react';
 import React from 'react';
 
 import { testUser } from '../../test/testUser';
+import { PATHS } from '../shared/paths';
 import { FakeSource, tableFrame } from '../test/fakeSource';
 import { grafana, resetGrafana } from '../test/runtime';
 import { showAt } from '../test/show';
@@ -41,6 +42,7 @@ const INCIDENTS = tableFrame('health_incidents', {
   runbook: ['xid-79'],
   gpus: [1],
   devices: ['gpu-1 · GPU 1'],
+  explains: ['Time lost to heat; XID 43: GPU stopped processing'],
   since: [1_700_000_000_000],
 });
 
@@ -66,6 +68,7 @@ test('what needs somebody comes first, and leads to what to do', async () => {
   expect(
     within(screen.getByRole('region', { name: 'Incidents now: 1' })).getByText('One GPU is lost')
   ).toBeInTheDocument();
+  expect(screen.getByText(/explains: Time lost to heat; XID 43: GPU stopped processing/)).toBeInTheDocument();
 });
 
 test('a row opens to say why, with what was not measured', async () => {
@@ -111,6 +114,8 @@ test('no GPU at all is not well', async () => {
   show();
   expect(await screen.findByText('No GPU is known')).toBeInTheDocument();
   expect(screen.getByText(/says nothing about the health/)).toBeInTheDocument();
+  expect(screen.getByRole('link', { name: 'Look where data comes from' })).toHaveAttribute('href', PATHS.coverage);
+  expect(screen.getByRole('link', { name: 'Open the setup guide' })).toHaveAttribute('href', PATHS.setup);
 });
 
 test('a partial answer says what it lacks', async () => {

@@ -1,4 +1,4 @@
-import { EmptyState, LinkButton } from '@grafana/ui';
+import { EmptyState, LinkButton, Stack } from '@grafana/ui';
 import React from 'react';
 
 import { PATHS } from '../shared/paths';
@@ -10,9 +10,14 @@ export function Nothing({ scoped }: { scoped: boolean }) {
       variant="not-found"
       message={scoped ? 'No GPU is known within these filters and this time range' : 'No GPU is known'}
       button={
-        <LinkButton icon="heart-rate" href={PATHS.coverage}>
-          Look where data comes from
-        </LinkButton>
+        <Stack justifyContent="center" wrap="wrap">
+          <LinkButton icon="heart-rate" href={PATHS.coverage}>
+            Look where data comes from
+          </LinkButton>
+          <LinkButton icon="rocket" variant="secondary" href={PATHS.setup}>
+            Open the setup guide
+          </LinkButton>
+        </Stack>
       }
     >
       Neither Prometheus nor an agent told of any. This says nothing about the health of GPUs.
