@@ -16,6 +16,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/insight/health"
+	"github.com/warpwatch/warpwatch/pkg/insight/runbook"
 	"github.com/warpwatch/warpwatch/pkg/live"
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
@@ -324,13 +325,7 @@ func healthTable(rows []patient, o frames.Options) *data.Frame {
 		}
 		return strings.Join(parts, "; ")
 	})
-	t.Text("more", func(p patient) string {
-		var ids []string
-		for _, r := range p.reasons[min(1, len(p.reasons)):] {
-			ids = append(ids, r.ID)
-		}
-		return strings.Join(ids, ", ")
-	})
+	t.Text("more", func(p patient) string { return otherReasons(p.reasons) })
 	maintenanceColumns(t, func(p patient) *health.Maintenance { return p.work })
 	t.Text("missing", func(p patient) string { return strings.Join(p.missing, ", ") })
 	return t.Table("health", o)
@@ -376,7 +371,7 @@ func (j *judgement) incidents(all []health.Incident, most int, o frames.Options)
 		}
 		return strings.Join(names, ", ")
 	})
-	t.Text("explains", func(i health.Incident) string { return strings.Join(i.Silences, ", ") })
+	t.Text("explains", func(i health.Incident) string { return runbook.AllCalled(i.Silences) })
 	t.At("since", func(i health.Incident) time.Time { return timeOf(i.Since) })
 	maintenanceColumns(t, func(i health.Incident) *health.Maintenance { return i.Maintenance })
 	return t.Table("health_incidents", o)

@@ -59,6 +59,23 @@ func TestHealthFromPrometheus(t *testing.T) {
 	}
 }
 
+// What else is wrong with a GPU, and what an incident explains, is said in words.
+func TestHealthNamesOtherReasons(t *testing.T) {
+	d := exported(t, func(s *promtest.Store) {
+		defaultFields(s, "n1", 0, 0.9)
+		dcgm(s, "DCGM_FI_DEV_ROW_REMAP_FAILURE", "n1", 0, func(int) float64 { return 1 })
+		dcgm(s, "DCGM_FI_DEV_XID_ERRORS", "n1", 0, func(second int) float64 {
+			if second >= 120 {
+				return 74
+			}
+			return 0
+		})
+	})
+	all := answerTo(t, d, `{"queryType":"health"}`)
+	wantCells(t, all[0], "verdict,more", "row-remap-failure|XID 74: NVLINK Error")
+	wantCells(t, all[1], "verdict,explains", "row-remap-failure|XID 74: NVLINK Error")
+}
+
 // One row for panels of one number, and none where nobody could be judged: nothing is not taken for none.
 func TestHealthCounts(t *testing.T) {
 	const text = `{"queryType":"health","options":{"show":"counts"}}`

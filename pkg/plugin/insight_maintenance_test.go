@@ -49,7 +49,7 @@ func TestHealthUnderAnnouncedMaintenance(t *testing.T) {
 	d := openDatasource(t, backend.DataSourceInstanceSettings{JSONData: []byte(stored)})
 	d.now = sickFleet(t).now
 	all := answerTo(t, d, `{"queryType":"health"}`)
-	wantCells(t, all[0], "gpu,verdict,severity,more,silenced_by", "2|maintenance|info|row-remap-failure|mk", "0|ok|ok||", "1|ok|ok||")
+	wantCells(t, all[0], "gpu,verdict,severity,more,silenced_by", "2|maintenance|info|Row remapping failed|mk", "0|ok|ok||", "1|ok|ok||")
 	wantCells(t, all[1], "incident,silenced_by", "gpu/n1/GPU-n1-2/row-remap-failure|mk")
 	rules := askedAlert(t, d, `{"queryType":"health","options":{"value":"incidents"}}`)
 	wantCells(t, rules[0], "incident,severity", "gpu/n1/GPU-n1-2/row-remap-failure|2")

@@ -14,6 +14,7 @@ import (
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
 	"github.com/warpwatch/warpwatch/pkg/insight/memory"
+	"github.com/warpwatch/warpwatch/pkg/insight/runbook"
 	"github.com/warpwatch/warpwatch/pkg/query"
 )
 
@@ -146,13 +147,13 @@ func worst(reasons []insight.Reason, severity insight.Severity, text string) ins
 	return why
 }
 
-// otherReasons are the ids of all but the first.
+// otherReasons are the names of all but the first.
 func otherReasons(reasons []insight.Reason) string {
 	var ids []string
 	for _, r := range reasons[min(1, len(reasons)):] {
 		ids = append(ids, r.ID)
 	}
-	return strings.Join(ids, ", ")
+	return runbook.AllCalled(ids)
 }
 
 func hoursToFull(v memory.Verdict) gpu.Reading {

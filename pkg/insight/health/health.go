@@ -8,6 +8,7 @@ import (
 
 	"github.com/warpwatch/warpwatch/pkg/gpu"
 	"github.com/warpwatch/warpwatch/pkg/insight"
+	"github.com/warpwatch/warpwatch/pkg/insight/runbook"
 )
 
 // Input is what there is to judge.
@@ -187,20 +188,20 @@ func (b *board) settle(node *nodeState) {
 func (b *board) fold(root int, explained func(insight.Reason) bool) {
 	kept := b.reasons[root]
 	var rest []insight.Reason
-	names := ""
+	var explains []string
 	for i, r := range b.reasons {
 		switch {
 		case i == root:
 		case explained(r):
 			if r.Severity != insight.Info {
-				names += ", " + r.ID
+				explains = append(explains, r.ID)
 			}
 		default:
 			rest = append(rest, r)
 		}
 	}
-	if names != "" {
-		kept.Text += " It explains: " + names[2:] + "."
+	if len(explains) > 0 {
+		kept.Text += " It explains: " + runbook.AllCalled(explains) + "."
 	}
 	b.reasons = append([]insight.Reason{kept}, rest...)
 }

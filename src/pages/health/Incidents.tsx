@@ -72,7 +72,7 @@ function Incident({ row }: { row: Row }) {
         <div className={styles.detail}>
           <Where row={row} />
           {gpus > 0 && ` · ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'}: ${textOf(row, 'devices')}`}
-          {textOf(row, 'explains') && ` · explains ${textOf(row, 'explains')}`}
+          {textOf(row, 'explains') && ` · explains: ${textOf(row, 'explains')}`}
           {textOf(row, 'silenced') && ` · silenced: ${textOf(row, 'silenced')}`}
         </div>
         <div>{textOf(row, 'action')}</div>
