@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import React from 'react';
 
 import { FakeSource, rowFrame, tableFrame } from '../test/fakeSource';
@@ -109,7 +109,8 @@ test('links and the room for MIG instances are told of the whole GPU, with the g
   ];
   show('/nodes/north/n1/gpus/GPU-a/mig/7');
   const links = await region('Links');
-  expect(await links.findByText('It could be Gen5')).toBeInTheDocument();
+  // The list is drawn anew when the names of GPUs come.
+  await waitFor(() => expect(links.getByText('It could be Gen5')).toBeInTheDocument());
   expect(links.getAllByRole('row')).toHaveLength(2);
   expect(links.getByRole('link', { name: 'GPU 0' })).toHaveAttribute(
     'href',
