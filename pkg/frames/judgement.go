@@ -37,9 +37,12 @@ func (t *Sheet[R]) Code(name string, of func(R) uint64) *Column {
 	return &Column{t.columns.code(name, of)}
 }
 
-// At adds a column of times, null for the zero time.
+// At adds a column of times, null for the zero time, that are shown to the second.
 func (t *Sheet[R]) At(name string, of func(R) time.Time) *Column {
-	return &Column{t.columns.at(name, of)}
+	field := t.columns.at(name, of)
+	// Without a unit Grafana shows milliseconds where the rows are of one minute.
+	field.Config = &data.FieldConfig{Unit: "dateTimeAsIso"}
+	return &Column{field}
 }
 
 // Table is a frame of type table with the columns.
@@ -71,6 +74,19 @@ func (c *Column) Coloured(of map[string]string) *Column {
 // another one of the row.
 func (c *Column) Linked(title, address string) *Column {
 	c.config().Links = append(c.config().Links, data.DataLink{Title: title, URL: address})
+	return c
+}
+
+// Decimals fixes how many decimals numbers of the column are shown with.
+func (c *Column) Decimals(n uint16) *Column {
+	c.config().SetDecimals(n)
+	return c
+}
+
+// ShownEmpty is what is shown for an empty text, which stays empty for whoever reads the frame.
+func (c *Column) ShownEmpty(as string) *Column {
+	config := c.config()
+	config.Mappings = append(config.Mappings, data.SpecialValueMapper{Match: data.SpecialValueEmpty, Result: data.ValueMappingResult{Text: as}})
 	return c
 }
 

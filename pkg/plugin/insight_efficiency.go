@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,7 +149,7 @@ func groupsOf(result *efficiency.Result) []*efficiency.Group {
 	return []*efficiency.Group{result.Total}
 }
 
-// groupColumns name a group.
+// groupColumns name a group. What has no name there is said to be nobody's, or not known.
 func groupColumns(t *frames.Sheet[*efficiency.Group], by []efficiency.By) {
 	for i, dimension := range by {
 		t.Text(string(dimension), func(g *efficiency.Group) string {
@@ -156,9 +157,25 @@ func groupColumns(t *frames.Sheet[*efficiency.Group], by []efficiency.By) {
 				return g.Values[i]
 			}
 			return ""
-		})
+		}).ShownEmpty(nameless(dimension))
 	}
 }
+
+// nameless is what people read where a group has no name in a dimension.
+func nameless(dimension efficiency.By) string {
+	switch dimension {
+	case efficiency.ByNamespace, efficiency.ByPod, efficiency.ByJob, efficiency.ByUser:
+		return "nobody"
+	default:
+		return "not known"
+	}
+}
+
+// How many decimals GPUs, hours and energy have, and money: the rows of a column are alike.
+const (
+	countDecimals = 1
+	moneyDecimals = 2
+)
 
 // known is a reading of a number that NaN stands for when it is not known.
 func known(v float64) gpu.Reading {
@@ -175,7 +192,7 @@ func groupTable(result *efficiency.Result, most int, o frames.Options) *data.Fra
 	t := frames.SheetOf(rows)
 	groupColumns(t, result.By)
 	number := func(name string, unit gpu.Unit, help string, of func(*efficiency.Group) float64) {
-		t.Number(name, unit, help, func(g *efficiency.Group) gpu.Reading { return known(of(g)) })
+		t.Number(name, unit, help, func(g *efficiency.Group) gpu.Reading { return known(of(g)) }).Decimals(countDecimals)
 	}
 	number("gpus", gpu.Count, "How many GPUs there were on average; a MIG instance counts by its part.", func(g *efficiency.Group) float64 { return g.GPUs })
 	for _, part := range hourParts() {
@@ -186,8 +203,19 @@ func groupTable(result *efficiency.Result, most int, o frames.Options) *data.Fra
 	number("energy_kwh", gpu.Count, "Of the GPUs.", func(g *efficiency.Group) float64 { return g.Energy.KWh.Total() })
 	number("site_kwh", gpu.Count, "Times the PUE.", func(g *efficiency.Group) float64 { return g.Energy.SiteKWh })
 	number("carbon_kg", gpu.Count, "", func(g *efficiency.Group) float64 { return g.Energy.CarbonKg })
+	if result.Total != nil && len(result.Total.Costs) > 0 {
+		costColumns(t)
+	}
+	number("charged_quantity", gpu.Count, "", func(g *efficiency.Group) float64 { return g.ChargeQuantity })
+	t.Text("charged_unit", func(g *efficiency.Group) string { return g.ChargeUnit })
+	number("unpriced_hours", gpu.Count, "Hours of models without a price: no amount has them.", func(g *efficiency.Group) float64 { return g.Unpriced })
+	return t.Table("efficiency", o)
+}
+
+// costColumns say what a group costs; without prices there is nothing to say.
+func costColumns(t *frames.Sheet[*efficiency.Group]) {
 	money := func(name, help string, of func(efficiency.Cost) float64) {
-		number(name, gpu.Count, help, func(g *efficiency.Group) float64 { return costOf(g, of) })
+		t.Number(name, gpu.Count, help, func(g *efficiency.Group) gpu.Reading { return known(costOf(g, of)) }).Decimals(moneyDecimals)
 	}
 	t.Text("currency", func(g *efficiency.Group) string {
 		var all []string
@@ -202,10 +230,6 @@ func groupTable(result *efficiency.Result, most int, o frames.Options) *data.Fra
 	money("cost_unallocated", "", ofPriced(func(c efficiency.Cost) float64 { return c.Parts.Unallocated }))
 	money("charge", "By the mode of the query.", func(c efficiency.Cost) float64 { return c.Charge })
 	money("waste_per_hour", "What those that are idle at the end cost in an hour.", ofPriced(func(c efficiency.Cost) float64 { return c.WastePerHour }))
-	number("charged_quantity", gpu.Count, "", func(g *efficiency.Group) float64 { return g.ChargeQuantity })
-	t.Text("charged_unit", func(g *efficiency.Group) string { return g.ChargeUnit })
-	number("unpriced_hours", gpu.Count, "Hours of models without a price: no amount has them.", func(g *efficiency.Group) float64 { return g.Unpriced })
-	return t.Table("efficiency", o)
 }
 
 // hourPart is one of the parts that hours fall into.
@@ -264,8 +288,10 @@ func idleTable(all []efficiency.IdleGPU, most int, o frames.Options) *data.Frame
 	})
 	t.Number("activity", gpu.Ratio, "", func(i efficiency.IdleGPU) gpu.Reading { return known(i.Activity) })
 	t.Number("weight", gpu.Ratio, "Part of a GPU.", func(i efficiency.IdleGPU) gpu.Reading { return gpu.Read(i.Weight) })
-	t.Number("per_hour", gpu.Count, "What it costs in an hour.", func(i efficiency.IdleGPU) gpu.Reading { return known(i.PerHour) })
-	t.Text("currency", func(i efficiency.IdleGPU) string { return i.Currency })
+	if slices.ContainsFunc(all, func(i efficiency.IdleGPU) bool { return known(i.PerHour).OK() }) {
+		t.Number("per_hour", gpu.Count, "What it costs in an hour.", func(i efficiency.IdleGPU) gpu.Reading { return known(i.PerHour) }).Decimals(moneyDecimals)
+		t.Text("currency", func(i efficiency.IdleGPU) string { return i.Currency })
+	}
 	return t.Table("efficiency_idle", o)
 }
 
@@ -281,8 +307,11 @@ func efficiencyJobs(all []efficiency.Job, most int, o frames.Options) *data.Fram
 	number := func(name string, unit gpu.Unit, help string, of func(efficiency.Job) float64) {
 		t.Number(name, unit, help, func(j efficiency.Job) gpu.Reading { return known(of(j)) })
 	}
-	number("gpus", gpu.Count, "", func(j efficiency.Job) float64 { return j.GPUs })
-	number("hours", gpu.Count, "", func(j efficiency.Job) float64 { return j.Hours })
+	count := func(name string, of func(efficiency.Job) float64) {
+		t.Number(name, gpu.Count, "", func(j efficiency.Job) gpu.Reading { return known(of(j)) }).Decimals(countDecimals)
+	}
+	count("gpus", func(j efficiency.Job) float64 { return j.GPUs })
+	count("hours", func(j efficiency.Job) float64 { return j.Hours })
 	number("mfu", gpu.Ratio, "Against the dense BF16 peak of the data sheet.", func(j efficiency.Job) float64 { return j.MFU })
 	number("reachable_mfu", gpu.Ratio, "Against the largest matrix multiplication that anybody measured.", func(j efficiency.Job) float64 { return j.ReachableMFU })
 	number("reported_mfu", gpu.Ratio, "As the framework computes it.", func(j efficiency.Job) float64 { return j.ReportedMFU })
@@ -291,8 +320,10 @@ func efficiencyJobs(all []efficiency.Job, most int, o frames.Options) *data.Fram
 	number("tokens", gpu.Count, "", func(j efficiency.Job) float64 { return j.Tokens })
 	number("tokens_per_second", gpu.Count, "", func(j efficiency.Job) float64 { return j.TokensPerSecond })
 	number("tokens_per_joule", gpu.Count, "", func(j efficiency.Job) float64 { return j.TokensPerJoule })
-	number("cost_per_million_tokens", gpu.Count, "", func(j efficiency.Job) float64 { return j.CostPerMillion })
-	t.Text("currency", func(j efficiency.Job) string { return j.Currency })
+	if slices.ContainsFunc(all, func(j efficiency.Job) bool { return known(j.CostPerMillion).OK() }) {
+		t.Number("cost_per_million_tokens", gpu.Count, "", func(j efficiency.Job) gpu.Reading { return known(j.CostPerMillion) }).Decimals(moneyDecimals)
+		t.Text("currency", func(j efficiency.Job) string { return j.Currency })
+	}
 	t.Text("notes", func(j efficiency.Job) string { return strings.Join(j.Notes, " ") })
 	t.Text("confidence", func(j efficiency.Job) string { return j.Confidence.String() }).Coloured(confidenceColours())
 	return t.Table("efficiency_jobs", o)

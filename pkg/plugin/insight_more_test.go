@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -60,12 +61,50 @@ func TestEfficiency(t *testing.T) {
 	if spent, at := all[4].FieldByName("month_to_date"); at < 0 || math.Abs(*spent.At(0).(*float64)-2) > 1e-6 || math.Abs(*spent.At(1).(*float64)-1) > 1e-6 {
 		t.Errorf("spent %v", cellTexts(t, all[4], "month_to_date"))
 	}
+	wantDecimals(t, all[0], map[string]uint16{"gpus": 1, "allocated_hours": 1, "energy_kwh": 1, "cost_allocated": 2})
+	wantDecimals(t, all[2], map[string]uint16{"per_hour": 2})
+	owner, err := json.Marshal(all[0].Fields[0].Config.Mappings)
+	if err != nil || !strings.Contains(string(owner), `"match":"empty"`) || !strings.Contains(string(owner), `"text":"nobody"`) {
+		t.Errorf("what nobody has is shown as %s, %v", owner, err)
+	}
+	if since, at := all[2].FieldByName("since"); at < 0 || since.Config == nil || since.Config.Unit != "dateTimeAsIso" {
+		t.Error("times of one minute are shown with milliseconds")
+	}
 	rule := askedAlert(t, d, `{"queryType":"efficiency","options":{"by":["namespace"],"value":"idle","limits":{"idleMinutes":5}}}`)
 	if got := cellTexts(t, rule[0], "namespace", "idle"); !sameRows(got, []string{"dev|1", "ml|0", "|0"}) || len(rule) != 1 {
 		t.Errorf("rules read %q", got)
 	}
 	if total := answerTo(t, d, `{"queryType":"efficiency","options":{"show":"groups"}}`); len(total) != 1 || total[0].Rows() != 1 {
 		t.Errorf("all together: %d rows", total[0].Rows())
+	}
+}
+
+func wantDecimals(t *testing.T, frame *data.Frame, want map[string]uint16) {
+	t.Helper()
+	for name, decimals := range want {
+		if field, at := frame.FieldByName(name); at < 0 || field.Config.Decimals == nil || *field.Config.Decimals != decimals {
+			t.Errorf("%s is not shown with %d decimals", name, decimals)
+		}
+	}
+}
+
+// Where nothing has a price there is no column of money.
+func TestEfficiencyWithoutPrices(t *testing.T) {
+	d := exported(t, func(s *promtest.Store) {
+		defaultFields(s, "n1", 0, 0, "pod", "notebook", "namespace", "dev", "container", "main")
+	})
+	all := answerTo(t, d, `{"queryType":"efficiency","minStep":"1m","options":{"by":["model","namespace"],"limits":{"idleMinutes":5}}}`)
+	wantCells(t, all[0], "namespace", "dev")
+	wantCells(t, all[2], "gpu", "0")
+	for _, frame := range all {
+		for _, field := range frame.Fields {
+			if field.Name == "currency" && frame.Name != "efficiency_budgets" || strings.HasPrefix(field.Name, "cost_") || field.Name == "charge" || field.Name == "per_hour" || field.Name == "waste_per_hour" {
+				t.Errorf("%s has %s", frame.Name, field.Name)
+			}
+		}
+	}
+	if text := noticeTexts(all); !strings.Contains(text, "Unpriced, and in no amount of money") {
+		t.Errorf("notices %s", text)
 	}
 }
 
@@ -90,7 +129,9 @@ func TestCostWithoutPricesForRules(t *testing.T) {
 	// Nor is what only its energy has a price of nothing, in any of the frames, and the models are named.
 	d.settings.Insight = settings.Insight{Currency: "EUR", Energy: settings.Energy{PricePerKWh: 0.3}, Budgets: []settings.Budget{{Name: "all", Month: 100}}}
 	all = answerTo(t, d, `{"queryType":"efficiency","options":{"charge":"allocated"}}`)
-	wantCells(t, all[0], "cost_allocated,cost_idle,charge,waste_per_hour", "–|–|–|–")
+	if _, at := all[0].FieldByName("cost_allocated"); at >= 0 {
+		t.Error("a column of money where no amount is known")
+	}
 	wantCells(t, all[4], "budget,month_to_date", "all|–")
 	all = append(all, answerTo(t, d, `{"queryType":"efficiency","options":{"charge":"energy","show":"groups"}}`)...)
 	wantCells(t, all[5], "cost_allocated,waste_per_hour", "–|–")
