@@ -112,7 +112,7 @@ func (f Fleet) panel(ctx context.Context, p Panel, known *catalog.Catalog) Cell 
 				faults = append(faults, fmt.Sprintf("over %s: %s has no answer", span(last), ref))
 				continue
 			}
-			v := judge(t, a, known, judged{empty: p.Empty, agents: f.Agents})
+			v := judge(t, a, known, judged{empty: p.Empty, agents: f.Agents, long: last > time.Hour})
 			for _, fault := range v.faults {
 				faults = append(faults, fmt.Sprintf("over %s: %s: %s", span(last), ref, fault))
 			}

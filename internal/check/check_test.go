@@ -96,6 +96,7 @@ func TestRun(t *testing.T) {
 // A panel may be dark where it says what to export, and a list may be empty where the panel says what that means; never where the
 // fleet's agents measure it.
 func TestReasonsOfDarkPanels(t *testing.T) {
+	scrapes := map[string]any{"queryType": "promql", "expr": "max(scrape_duration_seconds)"}
 	known, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +115,9 @@ func TestReasonsOfDarkPanels(t *testing.T) {
 		{power, []string{"info: there is nothing"}, judged{}, MarkBad, ""},
 		{ttft, []string{"info: there is nothing", "info: serve_ttft_seconds: let the agent scrape the server"}, judged{agents: true}, MarkDark, "info: serve_ttft_seconds: let the agent scrape the server"},
 		{ttft, nil, judged{empty: "no server is scraped"}, MarkBad, ""},
+		{scrapes, nil, judged{}, MarkBad, ""},
+		{scrapes, nil, judged{long: true}, MarkDark, "what Prometheus writes of its own scrapes begins with the stack, and steps may be longer than that"},
+		{power, nil, judged{long: true}, MarkBad, ""},
 		{map[string]any{"queryType": "events"}, nil, judged{empty: "No event in the range", agents: true}, MarkQuiet, "No event in the range"},
 		{map[string]any{"queryType": "events"}, nil, judged{}, MarkBad, ""},
 		{map[string]any{"metric": "gpu_tensor_active_ratio", "migs": []any{"/.+/"}}, []string{"info: No GPU has gpu_tensor_active_ratio."}, judged{empty: "no instances"}, MarkQuiet, "no instances"},

@@ -27,6 +27,7 @@ type verdict struct {
 type judged struct {
 	empty  string // what the panel says where there is nothing
 	agents bool   // whether agents measure the fleet
+	long   bool   // whether the range goes back to before the stack was started
 }
 
 // judge reads an answer to a query of a panel.
@@ -92,6 +93,9 @@ func reason(query map[string]any, notices []string, known *catalog.Catalog, by j
 			return MarkDark, said
 		}
 	}
+	if by.long && ofScrapes(query) {
+		return MarkDark, "what Prometheus writes of its own scrapes begins with the stack, and steps may be longer than that"
+	}
 	if by.empty != "" && (lists(query) || ofInstances(query)) {
 		return MarkQuiet, by.empty
 	}
@@ -107,6 +111,12 @@ func named() *regexp.Regexp {
 func ofInstances(query map[string]any) bool {
 	instances, _ := query["migs"].([]any)
 	return len(instances) > 0
+}
+
+// ofScrapes reports whether a query is of the series that Prometheus writes with each scrape, which no history is made of.
+func ofScrapes(query map[string]any) bool {
+	expr, _ := query["expr"].(string)
+	return query["queryType"] == "promql" && strings.Contains(expr, "scrape_")
 }
 
 // lists reports whether a query lists what happened or is wrong, which may be nothing.
