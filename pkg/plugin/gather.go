@@ -76,7 +76,7 @@ func (d *Datasource) gather(ctx context.Context, r request, want wanted) (*gathe
 	}
 	g := &gathering{Datasource: d, request: r, reach: reach, scope: boards, want: want}
 	g.plan(ctx)
-	leave, err := d.gathering.enter(ctx, g.cells)
+	leave, err := d.gathering.enter(ctx, g.cells, cellsAtOnce)
 	if err != nil {
 		return nil, err
 	}

@@ -356,19 +356,19 @@ func TestFieldsThatAreAskedForTogether(t *testing.T) {
 
 // Judgements wait for each other where all at once would take too much memory, and give up with whoever asked.
 func TestJudgementsShareRoom(t *testing.T) {
-	var r gatherRoom
-	leave, err := r.enter(t.Context(), 10*cellsAtOnce)
+	var r room
+	leave, err := r.enter(t.Context(), 10*cellsAtOnce, cellsAtOnce)
 	if err != nil {
 		t.Fatal(err)
 	}
 	given, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.enter(given, 0); !errors.Is(err, context.Canceled) {
+	if _, err := r.enter(given, 0, cellsAtOnce); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v while there was no room", err)
 	}
 	leave()
 	for range 2 { // as much as is taken is given back
-		leave, err := r.enter(t.Context(), cellsAtOnce)
+		leave, err := r.enter(t.Context(), cellsAtOnce, cellsAtOnce)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,13 +66,13 @@ type Datasource struct {
 	handovers *handovers
 	rosters   rosters
 	baselines baselines
-	gathering gatherRoom
+	gathering room // in values
 
 	toldEvents toldEvents
 	alertPolls alertPolls
 	layouts    layouts
 	gate       gate
-	turns      turns
+	turns      room // in queries
 	resources  backend.CallResourceHandler
 	logger     log.Logger
 	now        func() time.Time

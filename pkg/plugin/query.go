@@ -72,7 +72,7 @@ func (d *Datasource) answer(ctx context.Context, in backend.DataQuery, static bo
 	if err != nil {
 		return nil, badInput(err)
 	}
-	leave, err := d.turns.enter(ctx)
+	leave, err := d.turns.enter(ctx, 1, mostQueries)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func TestQueriesAreWorkedOnInTurn(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := f.turns.enter(ctx)
+		_, err := f.turns.enter(ctx, 1, mostQueries)
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "other queries are worked on") {
 			t.Errorf("who gives up: %v", err)
 		}
