@@ -166,6 +166,14 @@ func cutRows[R any](rows []R, most int, what string) ([]R, []gpu.Notice) {
 		"Showing %d of %d %s, the worst first: narrow the query, or set maxRows (up to %d).", most, len(rows), what, query.MaxRowsLimit)}}
 }
 
+// cutOrNothing is cutRows for a list that may have nothing to tell: then it says what that means, as an empty table does not.
+func cutOrNothing[R any](rows []R, most int, what, nothing string) ([]R, []gpu.Notice) {
+	if len(rows) == 0 {
+		return nil, []gpu.Notice{{Severity: gpu.Info, Text: nothing}}
+	}
+	return cutRows(rows, most, what)
+}
+
 // reasonColumns say how bad it is, why, and what to do.
 func reasonColumns[R any](t *frames.Sheet[R], reason func(R) insight.Reason) {
 	t.Text("severity", func(r R) string { return reason(r).Severity.String() }).Coloured(severityColours())

@@ -274,7 +274,7 @@ func (j *judgement) partsOverTime(result *efficiency.Result, o frames.Options) *
 
 // idleTable is a row for each GPU that somebody had and that was idle at the end, the dearest first.
 func idleTable(all []efficiency.IdleGPU, most int, o frames.Options) *data.Frame {
-	all, cut := cutRows(all, most, "idle GPUs")
+	all, cut := cutOrNothing(all, most, "idle GPUs", "No GPU that somebody has is known to be idle.")
 	o.Notices = append(o.Notices[:len(o.Notices):len(o.Notices)], cut...)
 	t := frames.SheetOf(all)
 	t.Device(func(i efficiency.IdleGPU) gpu.Device { return i.Device })
@@ -297,7 +297,7 @@ func idleTable(all []efficiency.IdleGPU, most int, o frames.Options) *data.Frame
 
 // efficiencyJobs is a row for each training job and server that tells of itself.
 func efficiencyJobs(all []efficiency.Job, most int, o frames.Options) *data.Frame {
-	all, cut := cutRows(all, most, "jobs")
+	all, cut := cutOrNothing(all, most, "jobs", "No job tells of itself: the metrics of its framework have to be scraped for that.")
 	o.Notices = append(o.Notices[:len(o.Notices):len(o.Notices)], cut...)
 	t := frames.SheetOf(all)
 	t.Text("cluster", func(j efficiency.Job) string { return j.Cluster })
@@ -363,6 +363,8 @@ func budgetTable(spent [][]efficiency.Spending, in settings.Insight, now time.Ti
 	for i, b := range in.Budgets {
 		rows = append(rows, row{b, efficiency.Budget(spent[i], b.Month, now.UTC())})
 	}
+	rows, nothing := cutOrNothing(rows, len(rows), "budgets", "There is no budget in the data source's settings: insight.budgets.")
+	o.Notices = append(o.Notices[:len(o.Notices):len(o.Notices)], nothing...)
 	t := frames.SheetOf(rows)
 	t.Text("budget", func(r row) string { return r.Name })
 	t.Text("currency", func(row) string { return in.Currency })

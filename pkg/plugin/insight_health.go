@@ -90,7 +90,7 @@ func (d *Datasource) health(ctx context.Context, r request) (data.Frames, error)
 	}
 	return shownOf(o.Show, map[string]func() *data.Frame{
 		"gpus":      func() *data.Frame { return healthTable(rows, told()) },
-		"incidents": func() *data.Frame { return j.incidents(result.Incidents, r.query.Rows(), told()) },
+		"incidents": func() *data.Frame { return j.incidents(result, r.query.Rows(), told()) },
 		"counts":    func() *data.Frame { return severityRow(result, told()) },
 	}, healthFrames(o.Show)...)
 }
@@ -344,8 +344,12 @@ func xidOf(reasons []insight.Reason) uint64 {
 }
 
 // incidents is a row for each thing that somebody has to see to.
-func (j *judgement) incidents(all []health.Incident, most int, o frames.Options) *data.Frame {
-	all, cut := cutRows(all, most, "incidents")
+func (j *judgement) incidents(result health.Result, most int, o frames.Options) *data.Frame {
+	nothing := "No fault is known that somebody has to see to."
+	if len(result.Verdicts) == 0 {
+		nothing = "There is nothing here to judge, so that no incident does not mean that all is well."
+	}
+	all, cut := cutOrNothing(result.Incidents, most, "incidents", nothing)
 	o.Notices = append(slices.Clip(o.Notices), cut...)
 	t := frames.SheetOf(all)
 	t.Text("incident", func(i health.Incident) string { return i.ID })
