@@ -1,9 +1,10 @@
 import { css } from '@emotion/css';
 import { type GrafanaTheme2 } from '@grafana/data';
-import { Field, TextArea, useStyles2 } from '@grafana/ui';
+import { TextArea, useStyles2 } from '@grafana/ui';
 import React from 'react';
 
 import { type FieldProps, useSetting } from './Form';
+import { SettingField } from './SettingField';
 
 interface Props extends FieldProps {
   placeholder: string;
@@ -17,20 +18,10 @@ export function JsonSetting({ path, label, description, placeholder, rows = 5, r
   const styles = useStyles2(getStyles);
   const { value, disabled, set } = useSetting<unknown>(path);
   const text = value === undefined ? '' : textOf(value);
-  const problem = text === '' || disabled ? undefined : check(text);
+  const problem = text === '' ? undefined : check(text);
 
   return (
-    <Field
-      data-setting={path}
-      label={label}
-      description={description}
-      htmlFor={path}
-      required={required}
-      invalid={problem !== undefined}
-      error={problem}
-      disabled={disabled}
-      noMargin
-    >
+    <SettingField {...{ path, label, description, required, disabled, problem }}>
       <TextArea
         id={path}
         className={styles.code}
@@ -40,7 +31,7 @@ export function JsonSetting({ path, label, description, placeholder, rows = 5, r
         placeholder={placeholder}
         onChange={({ currentTarget }) => set(currentTarget.value === '' ? undefined : currentTarget.value)}
       />
-    </Field>
+    </SettingField>
   );
 }
 

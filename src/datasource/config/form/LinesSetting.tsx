@@ -1,7 +1,8 @@
-import { Field, TextArea } from '@grafana/ui';
+import { TextArea } from '@grafana/ui';
 import React, { useState } from 'react';
 
 import { type FieldProps, useSetting } from './Form';
+import { SettingField } from './SettingField';
 
 interface Props extends FieldProps {
   placeholder?: string;
@@ -23,17 +24,7 @@ export function LinesSetting({ path, label, description, placeholder, rows = 3, 
   const problem = lines.map(check).find((found) => found !== undefined);
 
   return (
-    <Field
-      data-setting={path}
-      label={label}
-      description={description}
-      htmlFor={path}
-      required={required}
-      invalid={problem !== undefined && !disabled}
-      error={problem}
-      disabled={disabled}
-      noMargin
-    >
+    <SettingField {...{ path, label, description, required, disabled, problem }}>
       <TextArea
         id={path}
         rows={rows}
@@ -48,7 +39,7 @@ export function LinesSetting({ path, label, description, placeholder, rows = 3, 
         }}
         onBlur={() => setDraft(undefined)}
       />
-    </Field>
+    </SettingField>
   );
 }
 

@@ -1,9 +1,10 @@
-import { Field, Input } from '@grafana/ui';
+import { Input } from '@grafana/ui';
 import React, { useState } from 'react';
 
 import { numberProblem } from '../../editor/NumberField';
 import { placeholderOf, type Rule } from '../rules';
 import { type FieldProps, useSetting } from './Form';
+import { SettingField } from './SettingField';
 
 interface NumberProps extends FieldProps {
   /** Shown behind the number. */
@@ -74,17 +75,7 @@ function NumberInput({ path, label, description, unit, width = 16, required, dis
   const problem = problemOf(text, check, Boolean(required && draft !== undefined));
 
   return (
-    <Field
-      data-setting={path}
-      label={label}
-      description={description}
-      htmlFor={path}
-      required={required}
-      invalid={problem !== undefined && !disabled}
-      error={problem}
-      disabled={disabled}
-      noMargin
-    >
+    <SettingField {...{ path, label, description, required, disabled, problem }}>
       <Input
         id={path}
         type="number"
@@ -98,7 +89,7 @@ function NumberInput({ path, label, description, unit, width = 16, required, dis
           onNumber(currentTarget.value === '' ? undefined : Number(currentTarget.value));
         }}
       />
-    </Field>
+    </SettingField>
   );
 }
 

@@ -1,9 +1,10 @@
-import { Field, Input } from '@grafana/ui';
+import { Input } from '@grafana/ui';
 import React, { useState } from 'react';
 
 import { durationProblem } from '../checks/duration';
 import { placeholderOf } from '../rules';
 import { type FieldProps, useSetting } from './Form';
+import { SettingField } from './SettingField';
 
 export interface TextProps extends FieldProps {
   /** An example; left out, it is the default. */
@@ -25,7 +26,7 @@ export function TextSetting({ path, label, description, placeholder, width = 40,
   const [draft, setDraft] = useState<string>();
   const [visited, setVisited] = useState(false);
   const text = draft ?? value ?? '';
-  const problem = (text !== '' || (required && visited)) && !disabled ? check?.(text) : undefined;
+  const problem = text !== '' || (required && visited) ? check?.(text) : undefined;
 
   const leave = () => {
     setVisited(true);
@@ -36,17 +37,7 @@ export function TextSetting({ path, label, description, placeholder, width = 40,
   };
 
   return (
-    <Field
-      data-setting={path}
-      label={label}
-      description={description}
-      htmlFor={path}
-      required={required}
-      invalid={Boolean(problem)}
-      error={problem}
-      disabled={disabled}
-      noMargin
-    >
+    <SettingField {...{ path, label, description, required, disabled, problem }}>
       <Input
         id={path}
         value={text}
@@ -60,7 +51,7 @@ export function TextSetting({ path, label, description, placeholder, width = 40,
         }}
         onBlur={leave}
       />
-    </Field>
+    </SettingField>
   );
 }
 
