@@ -1,6 +1,7 @@
 import React from 'react';
 
 import { type GpuQuery } from '../../datasource/types';
+import { COST_COLUMNS } from '../jobs/costColumns';
 import { type PageView } from '../shared/Page';
 import { Reasons } from '../shared/Reasons';
 import { type Row, textOf } from '../shared/rows';
@@ -87,20 +88,6 @@ export function Cost({ uid, state, tick, scope }: Props) {
     </>
   );
 }
-
-const COST_COLUMNS: TableColumn[] = [
-  { header: 'GPUs', column: 'gpus' },
-  { header: 'GPU-hours had', column: 'allocated_hours' },
-  { header: 'used', column: 'used_hours' },
-  { header: 'idle', column: 'idle_hours' },
-  { header: 'not measured', column: 'unmeasured_hours' },
-  { header: 'Efficiency', column: 'efficiency' },
-  { header: 'Energy, kWh', column: 'energy_kwh' },
-  { header: 'Cost', column: 'cost_allocated' },
-  { header: 'of idle time', column: 'cost_idle' },
-  { header: 'Waste an hour', column: 'waste_per_hour' },
-  { header: 'Currency', column: 'currency' },
-];
 
 const WORK_COLUMNS: TableColumn[] = [
   { header: 'Kind', column: 'class' },

@@ -56,6 +56,13 @@ test('a job opens to say why it has its verdict', async () => {
   expect(jobs.getByText(/its clock is 22 % below/)).toBeInTheDocument();
 });
 
+test('what is nowhere known has no column', async () => {
+  show();
+  const time = within((await screen.findAllByRole('region', { name: /^GPU time by/ }))[0]);
+  expect(await time.findByRole('columnheader', { name: /idle/ })).toBeInTheDocument();
+  expect(time.queryByRole('columnheader', { name: /Cost/ })).not.toBeInTheDocument();
+});
+
 test('GPU time can be split otherwise, which the address keeps', async () => {
   const address = show();
   await testUser().click(await screen.findByRole('radio', { name: 'User' }));

@@ -9,6 +9,7 @@ import { type Row, textOf } from '../shared/rows';
 import { type TableColumn, TableSection } from '../shared/TableSection';
 import { useQueries } from '../shared/useQueries';
 import { Where } from '../shared/Where';
+import { COST_COLUMNS } from './costColumns';
 import { JobList } from './JobList';
 
 /** What time is split by. */
@@ -43,7 +44,7 @@ export function JobsView({ uid, state, tick }: PageView) {
         title={`GPU time by ${by.label.toLowerCase()}`}
         file="gpu-efficiency"
         frame="efficiency"
-        columns={[...by.dimensions.map(dimensionColumn), ...GROUP_COLUMNS]}
+        columns={[...by.dimensions.map(dimensionColumn), ...COST_COLUMNS]}
         empty="Nobody is known to have had a GPU in this time range."
       />
       <TableSection
@@ -99,20 +100,6 @@ function Owner({ row, dimension }: { row: Row; dimension: string }) {
   const parameters = new URLSearchParams({ [dimension]: name, severity: 'all' });
   return <TextLink href={`${path}${path.includes('?') ? '&' : '?'}${parameters}`}>{name}</TextLink>;
 }
-
-const GROUP_COLUMNS: TableColumn[] = [
-  { header: 'GPUs', column: 'gpus' },
-  { header: 'GPU-hours had', column: 'allocated_hours' },
-  { header: 'used', column: 'used_hours' },
-  { header: 'idle', column: 'idle_hours' },
-  { header: 'not measured', column: 'unmeasured_hours' },
-  { header: 'Efficiency', column: 'efficiency' },
-  { header: 'Energy, kWh', column: 'energy_kwh' },
-  { header: 'Cost', column: 'cost_allocated' },
-  { header: 'of idle time', column: 'cost_idle' },
-  { header: 'Waste an hour', column: 'waste_per_hour' },
-  { header: 'Currency', column: 'currency' },
-];
 
 const IDLE_COLUMNS: TableColumn[] = [
   { header: 'Where', column: 'node', cell: (row) => <Where row={row} /> },

@@ -55,6 +55,8 @@ export function TableSection(props: Props) {
   const { title, file, answer, queries, frame: name, uid, state, empty, loading, notices, columns, filter } = props;
   const frame = frameNamed(answer.value?.frames, name);
   const rows = useMemo(() => rowsOf(frame).filter(filter ?? ALL), [frame, filter]);
+  // What is nowhere known, such as costs without prices, the backend leaves out.
+  const known = useMemo(() => columns.filter(({ column, cell }) => cell ?? fieldOf(frame, column)), [columns, frame]);
   return (
     <Section
       title={title}
@@ -71,7 +73,7 @@ export function TableSection(props: Props) {
           rows.length === 0 ? (
             <Text color="secondary">{empty}</Text>
           ) : (
-            <FrameTable title={title} frame={frame} rows={rows} columns={columns} why={props.why} />
+            <FrameTable title={title} frame={frame} rows={rows} columns={known} why={props.why} />
           )
         }
       </AnswerView>
@@ -127,15 +129,19 @@ function FrameTable({ title, frame, rows, columns, why }: TableProps) {
 /** What the backend says that numbers are, by column. */
 function meaningsOf(frame: DataFrame | undefined, columns: TableColumn[]): Record<string, { content: string }> {
   const described = columns.map(({ column }) => {
-    const field = frame?.fields.find(({ name }) => name === column);
+    const field = fieldOf(frame, column);
     return [column, { content: field?.config.description ?? '' }] as const;
   });
   return Object.fromEntries(described.filter(([, { content }]) => content !== ''));
 }
 
+function fieldOf(frame: DataFrame | undefined, column: string) {
+  return frame?.fields.find(({ name }) => name === column);
+}
+
 /** How cells of a column read, by the unit of its field. What is absent stays empty: it is not zero. */
 export function textBy(frame: DataFrame | undefined, column: string, theme: ReturnType<typeof useTheme2>) {
-  const field = frame?.fields.find(({ name }) => name === column);
+  const field = fieldOf(frame, column);
   const display = field && getDisplayProcessor({ field, theme });
   return (row: Row): string => {
     const value = row[column];
