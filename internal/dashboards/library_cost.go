@@ -85,7 +85,7 @@ func groups(title string, by ...string) Panel {
 	return grid(title, judge(query.TypeEfficiency, "groups", map[string]any{"by": by}).rows(500), Help{
 		Shows:   "for each group the GPU hours that it had, used, and left idle, its efficiency, energy and cost over the range.",
 		Matters: "because side by side it shows who holds GPUs that others wait for.",
-		Do:      "talk to the group with the most idle hours first. Owners are those at the end of the range. Without prices the costs are empty.",
+		Do:      "talk to the group with the most idle hours first. Owners are those at the end of the range. Without prices the costs are left out.",
 		SMI:     "none; it is added up over the range",
 	}, columns, sorted("Idle, h", true), otherwise("Nobody has GPUs in the selection, or nobody tells: see the notice"))
 }
